@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Names for the scripts that do the work; each can be run by hand, and says in its head which variables it knows.
+# Variables given on the command line (DEBUG=fastdebug, BUILD=stock, PLAN=Immix, ...) reach the scripts as environment variables.
+
+MAKEFLAGS += --no-print-directory
+.PHONY: help jdk plugins plugin lusearch sweep test jtreg clean
+.DEFAULT_GOAL := help
+
+help: ## print this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+jdk: ## build build/jdk; DEBUG=fastdebug: build/jdk-fastdebug; OPENJDK_SRC=DIR, OPENJDK_VERSION=17.0.N, JOBS=N
+	@scripts/jdk.sh
+
+plugins: ## build every plugin of mmtk/builds.toml into build/jdk/lib/mmtk
+	@scripts/plugin.sh --all
+
+plugin: ## build one: BUILD=stock
+	@scripts/plugin.sh "$(BUILD)"
+
+lusearch: ## build build/lusearch.jar
+	@scripts/lusearch.sh
+
+sweep: ## measure with what is built, and report: PRESET=quick|full
+	@scripts/sweep.sh
+
+test: ## all that has to pass; what is missing on the machine is installed
+	@scripts/test.sh
+
+jtreg: ## OpenJDK's tests and ours: TESTS=full|ci|path, PLAN=Immix, PLUGIN=stock, DEBUG=fastdebug
+	@scripts/jtreg.sh
+
+clean: ## remove build/ (downloads and finished JVMs stay in the cache)
+	rm -rf build

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+package org.dacapo.harness;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.dacapo.parser.Config;
+import org.shardsweep.bench.BatchRunner;
+import org.shardsweep.bench.Digests;
+import org.shardsweep.bench.Scratch;
+import org.shardsweep.bench.SearchEngine;
+
+/** Runs the benchmarks that the command line names, and turns the outcome into an exit status. */
+public final class TestHarness {
+  /** Exit status when an iteration could not be run to its end. */
+  static final int EXIT_ERROR = 255;
+
+  /** Exit status when an iteration had wrong results. */
+  static final int EXIT_INVALID = 254;
+
+  private static final String VERSION = "9.12";
+
+  private final CommandLineArgs args;
+  private final List<String> report = new ArrayList<>();
+
+  private TestHarness(CommandLineArgs args) {
+    this.args = args;
+  }
+
+  /** The release of DaCapo whose command line and output this is; part of what is printed. */
+  public static String getBuildVersion() {
+    return VERSION;
+  }
+
+  /** Runs {@code args}; exits with a status other than 0 when something is wrong. */
+  public static void main(String[] args) {
+    int status = EXIT_ERROR;
+    try {
+      status = run(args);
+    } catch (UsageException e) {
+      status = e.status();
+      System.err.println(e.getMessage());
+    } catch (Throwable e) {
+      e.printStackTrace();
+    } finally {
+      // Printing can fail too, when memory has run out: the status has to get through even so.
+      if (status != 0) {
+        System.exit(status);
+      }
+    }
+  }
+
+  /**
+   * Runs {@code args} and returns the exit status.
+   *
+   * @throws UsageException when the command line is wrong
+   * @throws Exception what a benchmark, or a callback, failed with
+   */
+  static int run(String... args) throws Exception {
+    CommandLineArgs parsed = CommandLineArgs.parse(args);
+    Map<String, SearchEngine> engines = new TreeMap<>();
+    SearchEngine.all().forEach(engine -> engines.put(engine.name(), engine));
+    String names = String.join(" ", engines.keySet());
+    if (parsed.help()) {
+      CommandLineArgs.printHelp();
+      return 0;
+    }
+    if (parsed.list()) {
+      System.out.println(names);
+      return 0;
+    }
+    if (parsed.benchmarks().isEmpty()) {
+      throw new UsageException(
+          UsageException.MISSING_BENCHMARKS, "no benchmark given: choose from " + names);
+    }
+    for (String name : parsed.benchmarks()) {
+      if (!engines.containsKey(name)) {
+        throw new UsageException(
+            UsageException.UNKNOWN_BENCHMARK,
+            "unknown benchmark '" + name + "': choose from " + names);
+      }
+    }
+    return new TestHarness(parsed).runAll(engines);
+  }
+
+  private int runAll(Map<String, SearchEngine> engines) throws Exception {
+    Callback callback = args.newCallback();
+    boolean valid = true;
+    for (String name : args.benchmarks()) {
+      boolean passed = runBenchmark(engines.get(name), callback);
+      if (!passed) {
+        System.err.println("Validation FAILED for " + name + " " + args.getSize());
+      }
+      valid &= passed;
+    }
+    if (args.validationReport() != null) {
+      writeReport(args.validationReport());
+    }
+    return valid || args.getIgnoreValidation() ? 0 : EXIT_INVALID;
+  }
+
+  private boolean runBenchmark(SearchEngine engine, Callback callback) throws Exception {
+    Path root = Path.of(args.getScratchDir());
+    int batches = args.size().batches();
+    try (Scratch scratch = Scratch.open(root, engine.name(), args.getPreserve())) {
+      scratch.unpack(batches);
+      if (args.getVerbose()) {
+        System.err.printf(
+            "%s: %d batches, %d threads, files in %s%n",
+            engine.name(), batches, args.threads(), scratch.directory());
+      }
+      callback.init(new Config(engine.name()));
+      boolean valid = true;
+      do {
+        valid &= iterate(engine, scratch, callback, batches);
+      } while (callback.runAgain());
+      if (args.validationReport() != null) {
+        report.addAll(Digests.ofOutput(scratch, batches).lines());
+      }
+      return valid;
+    }
+  }
+
+  private boolean iterate(SearchEngine engine, Scratch scratch, Callback callback, int batches)
+      throws Exception {
+    scratch.clearOutput();
+    if (args.getPreIterationGC()) {
+      System.gc();
+    }
+    BatchRunner runner = new BatchRunner(engine, scratch, batches, args.threads());
+    callback.start(engine.name());
+    long begin = System.nanoTime();
+    callback.requestsStarting();
+    runner.run();
+    callback.requestsFinished();
+    callback.stop((System.nanoTime() - begin) / 1_000_000);
+    boolean valid = !args.getValidate() || validate(engine, scratch, batches);
+    callback.complete(engine.name(), valid);
+    return valid;
+  }
+
+  private static boolean validate(SearchEngine engine, Scratch scratch, int batches)
+      throws IOException {
+    List<String> wrong =
+        Digests.ofOutput(scratch, batches).differences(Digests.recorded(engine.name()));
+    for (String name : wrong) {
+      System.err.println("wrong digest: " + name);
+    }
+    return wrong.isEmpty();
+  }
+
+  private void writeReport(Path file) throws UsageException {
+    try {
+      Files.write(file, report);
+    } catch (IOException e) {
+      throw new UsageException(
+          UsageException.BAD_COMMAND_LINE,
+          "cannot write the validation report: " + e + ": give another --validation-report");
+    }
+  }
+
+  /** Standard deviation of {@code times} divided by their mean; 0 when all are 0. */
+  static double coefficientOfVariation(long[] times) {
+    double mean = 0;
+    for (long time : times) {
+      mean += (double) time / times.length;
+    }
+    double variance = 0;
+    for (long time : times) {
+      variance += (time - mean) * (time - mean) / times.length;
+    }
+    return mean == 0 ? 0 : Math.sqrt(variance) / mean;
+  }
+}

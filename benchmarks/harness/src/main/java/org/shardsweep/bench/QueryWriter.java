@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+package org.shardsweep.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Build step: writes the query files that go into the jar. */
+public final class QueryWriter {
+  /** Queries in a batch. */
+  static final int QUERIES_PER_BATCH = 400;
+
+  private QueryWriter() {}
+
+  /** Arguments: the corpus, and the folder for the query files. */
+  public static void main(String[] args) throws IOException {
+    List<Verse> verses = Verse.readAll(Path.of(args[0]));
+    Path directory = Files.createDirectories(Path.of(args[1]));
+    QueryGenerator generator = new QueryGenerator(verses);
+    for (int batch = 0; batch < Size.LARGE.batches(); batch++) {
+      Path file = directory.resolve(Scratch.batchName(batch));
+      Files.write(file, generator.batch(batch, QUERIES_PER_BATCH));
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+package org.shardsweep.bench;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.ServiceLoader;
+
+/**
+ * A version of Lucene: the part in which the benchmarks differ. Implementations are found as
+ * services; an instance holds no state, and its methods are called by many threads at once.
+ */
+public interface SearchEngine {
+  /** The benchmark's name on the command line, and the folder of its resources. */
+  String name();
+
+  /**
+   * Writes an index of {@code verses} into the empty folder {@code directory}. The same verses give
+   * the same bytes.
+   */
+  void buildIndex(List<Verse> verses, Path directory) throws IOException;
+
+  /**
+   * Searches the index in {@code directory} for each line of {@code queries} and prints the hits to
+   * {@code output}. The text printed depends on nothing but the index and the queries.
+   *
+   * @throws IOException when a file cannot be read, or a query cannot be parsed
+   */
+  void search(Path directory, BufferedReader queries, PrintWriter output) throws IOException;
+
+  /** All engines on the class path. */
+  static List<SearchEngine> all() {
+    return ServiceLoader.load(SearchEngine.class).stream().map(ServiceLoader.Provider::get).toList();
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+package org.shardsweep.bench.lucene2;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import org.apache.lucene.analysis.standard.StandardAnalyzer;
+import org.apache.lucene.document.Document;
+import org.apache.lucene.document.Field;
+import org.apache.lucene.index.IndexReader;
+import org.apache.lucene.index.IndexWriter;
+import org.apache.lucene.index.SerialMergeScheduler;
+import org.apache.lucene.queryParser.ParseException;
+import org.apache.lucene.queryParser.QueryParser;
+import org.apache.lucene.search.IndexSearcher;
+import org.apache.lucene.search.Query;
+import org.apache.lucene.search.TopDocs;
+import org.apache.lucene.store.Directory;
+import org.apache.lucene.store.FSDirectory;
+import org.shardsweep.bench.Paging;
+import org.shardsweep.bench.SearchEngine;
+import org.shardsweep.bench.Verse;
+
+/** {@code lusearch}: Lucene 2.4.0, the version that DaCapo 9.12 searches with. */
+public final class Lucene2Engine implements SearchEngine {
+  private static final String REFERENCE = "reference";
+  private static final String TEXT = "text";
+
+  @Override
+  public String name() {
+    return "lusearch";
+  }
+
+  @Override
+  public void buildIndex(List<Verse> verses, Path path) throws IOException {
+    Directory directory = FSDirectory.getDirectory(path.toFile());
+    IndexWriter writer =
+        new IndexWriter(
+            directory, new StandardAnalyzer(), true, IndexWriter.MaxFieldLength.UNLIMITED);
+    // Merges in other threads would make the names of the files depend on their timing.
+    writer.setMergeScheduler(new SerialMergeScheduler());
+    for (Verse verse : verses) {
+      Document document = new Document();
+      document.add(new Field(REFERENCE, verse.reference(), Field.Store.YES, Field.Index.NO));
+      document.add(new Field(TEXT, verse.text(), Field.Store.NO, Field.Index.ANALYZED));
+      writer.addDocument(document);
+    }
+    writer.optimize();
+    writer.close();
+    directory.close();
+    SegmentsFile.fixVersion(path);
+  }
+
+  @Override
+  public void search(Path path, BufferedReader queries, PrintWriter output) throws IOException {
+    IndexReader reader = IndexReader.open(path.toFile());
+    try {
+      IndexSearcher searcher = new IndexSearcher(reader);
+      QueryParser parser = new QueryParser(TEXT, new StandardAnalyzer());
+      for (String line = queries.readLine(); line != null; line = queries.readLine()) {
+        page(searcher, parse(parser, line), output);
+      }
+      searcher.close();
+    } finally {
+      reader.close();
+    }
+  }
+
+  private static Query parse(QueryParser parser, String line) throws IOException {
+    try {
+      return parser.parse(line);
+    } catch (ParseException e) {
+      throw new IOException("not a query: " + line, e);
+    }
+  }
+
+  /** Shows the first page, and searches again when the reader turns it. */
+  private static void page(IndexSearcher searcher, Query query, PrintWriter output)
+      throws IOException {
+    TopDocs hits = searcher.search(query, null, Paging.PAGE);
+    output.println(hits.totalHits + " total matching documents for " + query.toString(TEXT));
+    int shown = show(searcher, hits, 0, output);
+    if (hits.totalHits > shown) {
+      show(searcher, searcher.search(query, null, Paging.PAGES), shown, output);
+    }
+  }
+
+  private static int show(IndexSearcher searcher, TopDocs hits, int from, PrintWriter output)
+      throws IOException {
+    for (int i = from; i < hits.scoreDocs.length; i++) {
+      Document document = searcher.doc(hits.scoreDocs[i].doc);
+      output.println("\t" + (i + 1) + ". " + document.get(REFERENCE));
+    }
+    return hits.scoreDocs.length;
+  }
+}

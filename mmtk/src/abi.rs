@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The Rust mirror of `thirdPartyHeapPlugin.h`, the ABI between HotSpot and the plugin.
+//!
+//! The header is the contract and says what each entry means; here every field carries its
+//! offset, which the compiler checks. A test compiles the header with the C compiler and compares
+//! the size and offset of every field with this mirror.
+
+use std::ffi::{c_char, c_void};
+
+/// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
+pub const ABI_VERSION: u32 = 1;
+
+/// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
+pub const WIDE_SLOT: usize = 1 << 63;
+
+/// A HotSpot `Thread*`.
+pub type Thread = *mut c_void;
+/// The plugin's state of one Java thread.
+pub type Mutator = *mut c_void;
+/// The plugin's state of one GC thread.
+pub type Worker = *mut c_void;
+/// `ThirdPartyHeapSlot`: an address, perhaps marked with [`WIDE_SLOT`].
+pub type RawSlot = usize;
+
+/// A visitor of `ThirdPartyHeapVMTable::mutators_do`.
+pub type MutatorVisitor =
+    unsafe extern "C" fn(context: *mut c_void, mutator: Mutator, thread: Thread);
+
+/// Name, offset and size in bytes of one field, for comparison with the header.
+#[cfg(test)]
+pub struct Field {
+    pub name: &'static str,
+    pub offset: usize,
+    pub size: usize,
+}
+
+/// Declares a `#[repr(C)]` struct as `name = C name, size`, with the offset before each field, and
+/// checks both at compile time.
+macro_rules! mirror {
+    (
+        $(#[$meta:meta])*
+        $name:ident = $c_name:ident, $size:literal;
+        $($(#[$field_meta:meta])* $offset:literal $field:ident: $type:ty,)+
+    ) => {
+        $(#[$meta])*
+        #[repr(C)]
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type,)+
+        }
+
+        const _: () = assert!(std::mem::size_of::<$name>() == $size);
+        $(const _: () = assert!(std::mem::offset_of!($name, $field) == $offset);)+
+
+        #[cfg(test)]
+        impl $name {
+            pub const C_NAME: &'static str = stringify!($c_name);
+            pub const FIELDS: &'static [Field] = &[$(Field {
+                name: stringify!($field),
+                offset: $offset,
+                size: std::mem::size_of::<$type>(),
+            },)+];
+        }
+    };
+}
+
+mirror! {
+    /// The plugin's receiver of root slots. The array belongs to the VM.
+    RootSink = ThirdPartyHeapRootSink, 16;
+    0 report: unsafe extern "C" fn(context: *mut c_void, slots: *const RawSlot, count: usize),
+    8 context: *mut c_void,
+}
+
+mirror! {
+    /// The VM's receiver of text.
+    TextSink = ThirdPartyHeapTextSink, 16;
+    0 write: unsafe extern "C" fn(context: *mut c_void, text: *const c_char, length: usize),
+    8 context: *mut c_void,
+}
+
+/// `ThirdPartyHeapRootSet`, in the order in which work packets are made for them.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RootSet {
+    /// All class loader data.
+    ClassLoaderData = 0,
+    /// Oops embedded in compiled code.
+    CodeCache = 1,
+    /// Strong OopStorages.
+    OopStorages = 2,
+    /// The VM thread's own roots.
+    VmThread = 3,
+}
+
+impl RootSet {
+    /// Every set.
+    pub const ALL: [RootSet; 4] = [
+        RootSet::ClassLoaderData,
+        RootSet::CodeCache,
+        RootSet::OopStorages,
+        RootSet::VmThread,
+    ];
+}
+
+mirror! {
+    /// HotSpot's layout of objects and classes; offsets in bytes.
+    #[derive(Clone, Debug, Default)]
+    Layout = ThirdPartyHeapLayout, 128;
+    0 size: u64,
+    8 narrow_klass_base: u64,
+    16 narrow_klass_shift: u32,
+    20 use_compressed_class_pointers: u32,
+    24 klass_offset: u32,
+    28 array_length_offset: u32,
+    32 object_array_base_offset: u32,
+    36 klass_layout_helper_offset: u32,
+    40 klass_id_offset: u32,
+    44 klass_vtable_length_offset: u32,
+    48 id_instance: i32,
+    52 id_instance_ref: i32,
+    56 id_instance_mirror: i32,
+    60 id_instance_class_loader: i32,
+    64 id_type_array: i32,
+    68 id_object_array: i32,
+    72 instance_klass_header_size: u32,
+    76 instance_klass_itable_length_offset: u32,
+    80 instance_klass_oop_map_size_offset: u32,
+    84 instance_klass_reference_type_offset: u32,
+    88 oop_map_block_size: u32,
+    92 mirror_static_fields_offset: u32,
+    96 mirror_static_oop_count_offset: u32,
+    100 mirror_oop_size_offset: u32,
+    104 reference_referent_offset: u32,
+    108 reference_discovered_offset: u32,
+    112 reference_next_offset: u32,
+    116 soft_reference_timestamp_offset: u32,
+    120 reference_soft: u8,
+    121 reference_weak: u8,
+    122 reference_final: u8,
+    123 reference_phantom: u8,
+}
+
+mirror! {
+    /// What the plugin says of itself once its options are known.
+    Plan = ThirdPartyHeapPlan, 40;
+    0 size: u64,
+    8 name: *const c_char,
+    16 min_heap_size: u64,
+    24 moves_objects: u32,
+    28 collects: u32,
+    32 supports_tlab: u32,
+    36 gc_threads: u32,
+}
+
+mirror! {
+    /// What the VM asks for when the heap is made.
+    Config = ThirdPartyHeapConfig, 40;
+    0 size: u64,
+    8 min_heap_size: u64,
+    16 max_heap_size: u64,
+    24 gc_threads: u32,
+    28 use_compressed_oops: u32,
+    32 object_alignment: u32,
+    36 thread_mutator_offset: u32,
+}
+
+mirror! {
+    /// The address range that objects may lie in.
+    Range = ThirdPartyHeapRange, 16;
+    0 start: u64,
+    8 end: u64,
+}
+
+mirror! {
+    /// What the plugin may call.
+    Vm = ThirdPartyHeapVMTable, 168;
+    0 size: u64,
+    8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
+    16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
+    24 log: unsafe extern "C" fn(level: i32, message: *const c_char),
+    32 is_log_enabled: unsafe extern "C" fn(level: i32) -> i32,
+    40 spawn_worker: unsafe extern "C" fn(worker: Worker),
+    48 stop_all_mutators: unsafe extern "C" fn(worker: Thread),
+    56 resume_mutators: unsafe extern "C" fn(worker: Thread),
+    64 block_for_gc: unsafe extern "C" fn(thread: Thread),
+    72 mutators_do: unsafe extern "C" fn(visit: MutatorVisitor, context: *mut c_void),
+    80 number_of_mutators: unsafe extern "C" fn() -> u64,
+    88 scan_thread_roots: unsafe extern "C" fn(thread: Thread, sink: *const RootSink),
+    96 scan_roots: unsafe extern "C" fn(root_set: i32, sink: *const RootSink),
+    104 prepare_for_roots_re_scanning: unsafe extern "C" fn(),
+    112 process_weak_roots: unsafe extern "C" fn(),
+    120 forward_weak_roots: unsafe extern "C" fn(),
+    128 soft_reference_policy: unsafe extern "C" fn(clear_all: *mut i32, clock: *mut i64, max_age: *mut i64),
+    136 swap_reference_pending_list: unsafe extern "C" fn(head: *mut c_void) -> *mut c_void,
+    144 debug_object_size: unsafe extern "C" fn(object: *const c_void) -> u64,
+    152 debug_scan_object: unsafe extern "C" fn(object: *const c_void, sink: *const RootSink),
+    160 debug_print_object: unsafe extern "C" fn(object: *const c_void),
+}
+
+mirror! {
+    /// What the VM may call.
+    Plugin = ThirdPartyHeapPluginTable, 160;
+    0 size: u64,
+    8 name: *const c_char,
+    16 version: *const c_char,
+    24 configure: unsafe extern "C" fn(options: *const c_char, plan: *mut Plan, error: *mut c_char, error_size: usize) -> i32,
+    32 initialize: unsafe extern "C" fn(config: *const Config, range: *mut Range, error: *mut c_char, error_size: usize) -> i32,
+    40 enable_collection: unsafe extern "C" fn(thread: Thread, layout: *const Layout),
+    48 bind_mutator: unsafe extern "C" fn(thread: Thread) -> Mutator,
+    56 destroy_mutator: unsafe extern "C" fn(mutator: Mutator),
+    64 alloc: unsafe extern "C" fn(mutator: Mutator, bytes: usize) -> *mut c_void,
+    72 alloc_tlab: unsafe extern "C" fn(mutator: Mutator, min_bytes: usize, actual_bytes: *mut usize) -> *mut c_void,
+    80 collect: unsafe extern "C" fn(thread: Thread, exhaustive: i32),
+    88 run_worker: unsafe extern "C" fn(thread: Thread, worker: Worker),
+    96 used_bytes: unsafe extern "C" fn() -> u64,
+    104 total_bytes: unsafe extern "C" fn() -> u64,
+    112 is_in_heap: unsafe extern "C" fn(address: *const c_void) -> i32,
+    120 is_reachable: unsafe extern "C" fn(object: *const c_void) -> i32,
+    128 forwarded: unsafe extern "C" fn(object: *mut c_void) -> *mut c_void,
+    136 harness_begin: unsafe extern "C" fn(thread: Thread),
+    144 harness_end: unsafe extern "C" fn(thread: Thread),
+    152 print_heap: unsafe extern "C" fn(sink: *const TextSink),
+}
+
+// SAFETY: the table is immutable and its pointers are to static strings and functions.
+unsafe impl Sync for Plugin {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Compares the mirror with the header, as the C compiler lays it out.
+
+use super::*;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, process};
+
+/// Every struct of the ABI: its name in C, its size here, its fields.
+fn structs() -> Vec<(&'static str, usize, &'static [Field])> {
+    macro_rules! list {
+        ($($name:ident)+) => {
+            vec![$(($name::C_NAME, size_of::<$name>(), $name::FIELDS)),+]
+        };
+    }
+    list!(RootSink TextSink Layout Plan Config Range Vm Plugin)
+}
+
+/// A program that prints a line for each number that the mirror claims.
+fn c_program() -> String {
+    let mut body = String::new();
+    for (name, _, fields) in structs() {
+        writeln!(body, "show(\"{name}\", sizeof({name}));").unwrap();
+        for Field { name: field, .. } in fields {
+            writeln!(
+                body,
+                "show(\"{name}.{field}\", offsetof({name}, {field}));\n\
+                 show(\"sizeof {name}.{field}\", sizeof((({name}*)0)->{field}));"
+            )
+            .unwrap();
+        }
+    }
+    for set in [
+        "CLASS_LOADER_DATA",
+        "CODE_CACHE",
+        "OOP_STORAGES",
+        "VM_THREAD",
+        "COUNT",
+    ] {
+        writeln!(body, "show(\"{set}\", THIRD_PARTY_HEAP_ROOTS_{set});").unwrap();
+    }
+    format!(
+        "#include \"thirdPartyHeapPlugin.h\"\n#include <stdio.h>\n\
+         static void show(const char* what, size_t value) {{ printf(\"%s %zu\\n\", what, value); }}\n\
+         int main(void) {{\n{body}\
+         show(\"version\", THIRD_PARTY_HEAP_ABI_VERSION);\n\
+         show(\"wide\", THIRD_PARTY_HEAP_WIDE_SLOT);\n\
+         puts(THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL);\nputs(THIRD_PARTY_HEAP_ENTRY_SYMBOL);\n\
+         return 0;\n}}\n"
+    )
+}
+
+/// The same lines, from the mirror.
+fn expected() -> String {
+    let mut lines = String::new();
+    for (name, size, fields) in structs() {
+        writeln!(lines, "{name} {size}").unwrap();
+        for Field {
+            name: field,
+            offset,
+            size,
+        } in fields
+        {
+            writeln!(
+                lines,
+                "{name}.{field} {offset}\nsizeof {name}.{field} {size}"
+            )
+            .unwrap();
+        }
+    }
+    writeln!(
+        lines,
+        "CLASS_LOADER_DATA {}\nCODE_CACHE {}\nOOP_STORAGES {}\nVM_THREAD {}\nCOUNT {}",
+        RootSet::ClassLoaderData as i32,
+        RootSet::CodeCache as i32,
+        RootSet::OopStorages as i32,
+        RootSet::VmThread as i32,
+        RootSet::ALL.len()
+    )
+    .unwrap();
+    writeln!(lines, "version {ABI_VERSION}\nwide {WIDE_SLOT}").unwrap();
+    lines + "third_party_heap_abi_version\nthird_party_heap_entry\n"
+}
+
+fn header_directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../openjdk/src/hotspot/share/gc/thirdparty")
+}
+
+#[test]
+fn mirror_is_the_header() {
+    let directory = env::temp_dir().join(format!("abi-{}", process::id()));
+    fs::create_dir_all(&directory).unwrap();
+    let (source, program) = (directory.join("abi.c"), directory.join("abi"));
+    fs::write(&source, c_program()).unwrap();
+    let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let compiled = Command::new(compiler)
+        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(header_directory())
+        .arg(&source)
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert!(
+        compiled.status.success(),
+        "{}",
+        String::from_utf8_lossy(&compiled.stderr)
+    );
+    let printed = Command::new(&program).output().unwrap();
+    fs::remove_dir_all(&directory).unwrap();
+    assert!(printed.status.success());
+    assert_eq!(String::from_utf8(printed.stdout).unwrap(), expected());
+}
+
+/// A field that the mirror lacks would hide in padding: fields follow each other without gaps.
+#[test]
+fn mirror_has_every_field() {
+    for (name, size, fields) in structs() {
+        let mut end = 0;
+        for field in fields {
+            assert_eq!(field.offset, end, "{name}.{} leaves a gap", field.name);
+            end += field.size;
+        }
+        assert!(size - end < 8, "{name} ends with a gap");
+    }
+}

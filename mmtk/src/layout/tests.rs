@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sizes and fields of objects in a made-up HotSpot, whose offsets resemble nobody's.
+
+use super::*;
+use std::pin::Pin;
+
+pub const ID_INSTANCE: i32 = 10;
+pub const ID_REF: i32 = 11;
+pub const ID_MIRROR: i32 = 12;
+const ID_LOADER: i32 = 13;
+const ID_TYPE_ARRAY: i32 = 14;
+pub const ID_OBJECT_ARRAY: i32 = 15;
+
+/// Offsets of the made-up HotSpot.
+pub fn test_layout() -> Layout {
+    Layout {
+        klass_offset: 8,
+        array_length_offset: 16,
+        object_array_base_offset: 24,
+        klass_layout_helper_offset: 8,
+        klass_id_offset: 12,
+        klass_vtable_length_offset: 20,
+        id_instance: ID_INSTANCE,
+        id_instance_ref: ID_REF,
+        id_instance_mirror: ID_MIRROR,
+        id_instance_class_loader: ID_LOADER,
+        id_type_array: ID_TYPE_ARRAY,
+        id_object_array: ID_OBJECT_ARRAY,
+        instance_klass_header_size: 48,
+        instance_klass_itable_length_offset: 24,
+        instance_klass_oop_map_size_offset: 28,
+        instance_klass_reference_type_offset: 33,
+        oop_map_block_size: 8,
+        mirror_static_fields_offset: 40,
+        mirror_static_oop_count_offset: 32,
+        mirror_oop_size_offset: 36,
+        reference_referent_offset: 16,
+        reference_discovered_offset: 40,
+        reference_next_offset: 32,
+        soft_reference_timestamp_offset: 48,
+        reference_soft: 2,
+        reference_weak: 3,
+        reference_final: 4,
+        reference_phantom: 5,
+        ..Layout::default()
+    }
+}
+
+/// Memory of a class or an object, written by offset.
+pub struct Memory(Pin<Box<[u64; 64]>>);
+
+impl Memory {
+    fn new() -> Self {
+        Self(Box::pin([0; 64]))
+    }
+
+    /// Where it lies, for ever.
+    pub fn address(&self) -> Address {
+        Address::from_ptr(self.0.as_ptr())
+    }
+
+    /// Writes `value` at `offset`.
+    pub fn with<T>(self, offset: usize, value: T) -> Self {
+        assert!(offset + size_of::<T>() <= 512);
+        // SAFETY: within the array.
+        unsafe { (self.address() + offset).store(value) };
+        self
+    }
+}
+
+/// An InstanceKlass with a vtable of 2 words, an itable of 1 and these oop maps.
+pub fn klass(id: i32, layout_helper: i32, oop_maps: &[(i32, u32)]) -> Memory {
+    let klass = Memory::new()
+        .with(8, layout_helper)
+        .with(12, id)
+        .with(20, 2i32)
+        .with(24, 1i32)
+        .with(28, oop_maps.len() as i32);
+    let maps = oop_maps.iter().enumerate();
+    maps.fold(klass, |klass, (index, &(offset, count))| {
+        let block = 48 + 3 * 8 + index * 8;
+        klass.with(block, offset).with(block + 4, count)
+    })
+}
+
+fn instance(klass: &Memory) -> Memory {
+    Memory::new().with(8, klass.address())
+}
+
+fn view<'a>(object: &Memory, layout: &'a Layout) -> Object<'a> {
+    let object = ObjectReference::from_raw_address(object.address()).unwrap();
+    // SAFETY: made by `instance`.
+    unsafe { Object::new(object, layout) }
+}
+
+/// Offsets of the fields that a scan visits.
+fn fields(object: &Memory, layout: &Layout, field_bytes: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    let view = view(object, layout);
+    view.visit_fields(view.kind(), field_bytes, |field| {
+        found.push(field - object.address())
+    });
+    found
+}
+
+#[test]
+fn layout_helpers() {
+    // As klass.hpp encodes them: int[] and Object[] with compressed oops and classes.
+    let int_array = LayoutHelper(0xc010_0a02_u32 as i32);
+    assert!(int_array.is_array());
+    assert_eq!(int_array.array_bytes(0), 16);
+    assert_eq!(int_array.array_bytes(3), 28);
+    assert_eq!(
+        int_array.array_bytes(i32::MAX as usize),
+        16 + 4 * i32::MAX as usize
+    );
+    let object_array = LayoutHelper(0x8018_0c03_u32 as i32);
+    assert_eq!(object_array.array_bytes(5), 24 + 40);
+    let plain = LayoutHelper(24);
+    assert!(!plain.is_array());
+    assert_eq!(plain.instance_bytes(), 24);
+    assert_eq!(
+        LayoutHelper(25).instance_bytes(),
+        24,
+        "the slow path bit is no size"
+    );
+}
+
+#[test]
+fn instances() {
+    let layout = test_layout();
+    for id in [ID_INSTANCE, ID_LOADER] {
+        let klass = klass(id, 64, &[(16, 2), (40, 1)]);
+        let object = instance(&klass);
+        assert_eq!(view(&object, &layout).kind(), Kind::Plain);
+        assert_eq!(view(&object, &layout).bytes(), 64);
+        assert_eq!(fields(&object, &layout, 8), [16, 24, 40]);
+        assert_eq!(fields(&object, &layout, 4), [16, 20, 40]);
+    }
+    let empty = klass(ID_INSTANCE, 16, &[]);
+    assert_eq!(fields(&instance(&empty), &layout, 8), []);
+}
+
+#[test]
+fn compressed_class_pointers() {
+    let klass = klass(ID_INSTANCE, 40, &[(24, 1)]);
+    let mut layout = test_layout();
+    layout.use_compressed_class_pointers = 1;
+    layout.narrow_klass_shift = 3;
+    layout.narrow_klass_base = klass.address().as_usize() as u64 - (0x1234 << 3);
+    let object = Memory::new().with(8, 0x1234u32).with(12, u32::MAX);
+    assert_eq!(view(&object, &layout).klass(), klass.address());
+    assert_eq!(view(&object, &layout).bytes(), 40);
+}
+
+#[test]
+fn arrays() {
+    let layout = test_layout();
+    let objects = klass(ID_OBJECT_ARRAY, 0x8018_0c02_u32 as i32, &[]);
+    let array = instance(&objects).with(16, 3i32);
+    assert_eq!(view(&array, &layout).kind(), Kind::ObjectArray);
+    assert_eq!(view(&array, &layout).bytes(), 40, "24 + 3 * 4, rounded up");
+    assert_eq!(fields(&array, &layout, 4), [24, 28, 32]);
+    let bytes = klass(ID_TYPE_ARRAY, 0xc014_0800_u32 as i32, &[]);
+    let array = instance(&bytes).with(16, 5i32);
+    assert_eq!(view(&array, &layout).kind(), Kind::TypeArray);
+    assert_eq!(view(&array, &layout).bytes(), 32, "20 + 5, rounded up");
+    assert_eq!(fields(&array, &layout, 4), []);
+}
+
+#[test]
+fn mirrors() {
+    let layout = test_layout();
+    let klass = klass(ID_MIRROR, 33, &[(16, 2)]);
+    let mirror = instance(&klass).with(32, 3i32).with(36, 8i32);
+    assert_eq!(view(&mirror, &layout).kind(), Kind::Mirror);
+    assert_eq!(view(&mirror, &layout).bytes(), 64);
+    assert_eq!(fields(&mirror, &layout, 8), [16, 24, 40, 48, 56]);
+    assert_eq!(fields(&mirror, &layout, 4), [16, 20, 40, 44, 48]);
+}
+
+#[test]
+fn references() {
+    let layout = test_layout();
+    let strengths = [
+        (1, None),
+        (2, Some(Strength::Soft)),
+        (3, Some(Strength::Weak)),
+        (4, Some(Strength::Final)),
+        (5, Some(Strength::Phantom)),
+    ];
+    for (code, strength) in strengths {
+        let klass = klass(ID_REF, 56, &[(24, 2)]).with(33, code as u8);
+        let reference = instance(&klass).with(48, 1234i64);
+        let view = view(&reference, &layout);
+        assert_eq!(view.kind(), Kind::Reference);
+        assert_eq!(view.strength(), strength);
+        assert_eq!(
+            fields(&reference, &layout, 8),
+            [24, 32],
+            "neither referent nor discovered"
+        );
+        assert_eq!(view.referent() - reference.address(), 16);
+        assert_eq!(view.next() - reference.address(), 32);
+        assert_eq!(view.discovered() - reference.address(), 40);
+        assert_eq!(view.timestamp(), 1234);
+    }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The options of the heap: mmtk's, from `MMTK_*` variables and `-XX:ThirdPartyHeapOptions`, which
+//! wins. Nothing is ignored: what mmtk does not know or cannot parse ends the VM with one line.
+
+use crate::plans::{self, PlanInfo};
+use mmtk::MMTKBuilder;
+
+/// Prefix of the environment variables.
+const ENVIRONMENT_PREFIX: &str = "MMTK_";
+
+/// An option of mmtk's that the user may set, and the form of its values.
+struct Option_ {
+    name: &'static str,
+    expected: &'static str,
+}
+
+const BOOLEAN: &str = "true or false";
+const BYTES: &str = "a number of bytes";
+
+/// mmtk's options cannot be listed through its interface; a test makes sure that it knows these.
+#[rustfmt::skip]
+const OPTIONS: &[Option_] = &[
+    Option_ { name: "plan", expected: "the name of a plan" },
+    Option_ { name: "threads", expected: "a number of GC threads, at least 1" },
+    Option_ { name: "concurrent_threads", expected: "a number of GC threads, at least 1" },
+    Option_ { name: "use_short_stack_scans", expected: BOOLEAN },
+    Option_ { name: "use_return_barrier", expected: BOOLEAN },
+    Option_ { name: "eager_complete_sweep", expected: BOOLEAN },
+    Option_ { name: "ignore_system_gc", expected: BOOLEAN },
+    Option_ { name: "nursery", expected: "Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX" },
+    Option_ { name: "full_heap_system_gc", expected: BOOLEAN },
+    Option_ { name: "nursery_zeroing", expected: "Temporal, Nontemporal, Concurrent or Adaptive" },
+    Option_ { name: "stress_factor", expected: BYTES },
+    Option_ { name: "analysis_factor", expected: BYTES },
+    Option_ { name: "precise_stress", expected: BOOLEAN },
+    Option_ { name: "side_metadata_base_address", expected: "an address" },
+    Option_ { name: "thread_affinity", expected: "a list of cores that exist, such as 0,2-3 or AllInSet:0,1" },
+    Option_ { name: "transparent_hugepages", expected: BOOLEAN },
+    Option_ { name: "count_live_bytes_in_gc", expected: BOOLEAN },
+    Option_ { name: "immix_always_defrag", expected: BOOLEAN },
+    Option_ { name: "immix_defrag_every_block", expected: BOOLEAN },
+    Option_ { name: "immix_defrag_headroom_percent", expected: "a number from 0 to 50" },
+    Option_ { name: "concurrent_immix_disable_concurrent_marking", expected: BOOLEAN },
+];
+
+/// Options of mmtk's that are not the user's to set, and why.
+const REFUSED: &[(&str, &str)] = &[
+    ("gc_trigger", "the heap size comes from -Xms and -Xmx"),
+    ("vm_space_start", "OpenJDK has no VM space"),
+    ("vm_space_size", "OpenJDK has no VM space"),
+    (
+        "no_finalizer",
+        "the plugin processes references itself, as HotSpot does",
+    ),
+    (
+        "no_reference_types",
+        "the plugin processes references itself, as HotSpot does",
+    ),
+    ("work_perf_events", "this build has no performance counters"),
+    (
+        "phase_perf_events",
+        "this build has no performance counters",
+    ),
+    (
+        "perf_exclude_kernel",
+        "this build has no performance counters",
+    ),
+];
+
+/// The options after parsing.
+pub struct Settings {
+    /// mmtk's options, still without the heap size.
+    pub builder: MMTKBuilder,
+    /// The plan.
+    pub plan: &'static PlanInfo,
+    /// The number of GC threads, if it was given.
+    pub threads: Option<usize>,
+}
+
+impl Settings {
+    /// Whether every allocation must go through mmtk, to collect at the byte that was asked for.
+    pub fn is_stress_test(&self) -> bool {
+        self.builder.options.is_stress_test_gc_enabled()
+    }
+
+    fn new() -> Self {
+        let mut builder = MMTKBuilder::new_no_env_vars();
+        builder.options.no_finalizer.set(true);
+        builder.options.no_reference_types.set(true);
+        builder.options.plan.set(plans::DEFAULT);
+        let plan = plans::PLANS
+            .iter()
+            .find(|plan| plan.selector == plans::DEFAULT)
+            .expect("the default plan is in the table");
+        Self {
+            builder,
+            plan,
+            threads: None,
+        }
+    }
+
+    /// Sets one option; `source` is what an error calls it.
+    fn set(&mut self, source: &str, name: &str, value: &str) -> Result<(), String> {
+        if let Some((_, reason)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+            return Err(format!("{source} cannot be set: {reason}"));
+        }
+        let Some(option) = OPTIONS.iter().find(|option| option.name == name) else {
+            let names: Vec<_> = OPTIONS.iter().map(|option| option.name).collect();
+            return Err(format!(
+                "unknown {source}: known options are {}",
+                names.join(", ")
+            ));
+        };
+        if name == "plan" {
+            self.plan = plans::find(value)?;
+        }
+        if !self.builder.set_option(name, value) {
+            return Err(format!(
+                "malformed value '{value}' of {source}: expected {}",
+                option.expected
+            ));
+        }
+        if name == "threads" {
+            self.threads = Some(*self.builder.options.threads);
+        }
+        Ok(())
+    }
+}
+
+/// Parses the environment, then the options of the command line.
+///
+/// `environment` is all variables; those that do not name an option of mmtk's are none of ours.
+///
+/// # Errors
+/// One line that names the option or variable, and what was expected.
+pub fn parse(
+    environment: impl Iterator<Item = (String, String)>,
+    options: Option<&str>,
+) -> Result<Settings, String> {
+    let mut settings = Settings::new();
+    for (variable, value) in environment {
+        let Some(name) = variable
+            .strip_prefix(ENVIRONMENT_PREFIX)
+            .map(str::to_lowercase)
+        else {
+            continue;
+        };
+        let is_known = OPTIONS.iter().any(|option| option.name == name)
+            || REFUSED.iter().any(|(refused, _)| *refused == name);
+        if is_known {
+            settings.set(&format!("environment variable {variable}"), &name, &value)?;
+        }
+    }
+    for (name, value) in split(options.unwrap_or_default())? {
+        settings.set(&format!("option '{name}'"), name, &value)?;
+    }
+    Ok(settings)
+}
+
+/// Splits `name=value,name=value`. Values may hold commas: a pair ends where `,name=` follows.
+fn split(options: &str) -> Result<Vec<(&str, String)>, String> {
+    let mut pairs: Vec<(&str, String)> = Vec::new();
+    if options.is_empty() {
+        return Ok(pairs);
+    }
+    for part in options.split(',') {
+        let is_name = |name: &str| {
+            !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        let known = OPTIONS.iter().any(|option| option.name == part);
+        match (part.split_once('='), pairs.last_mut()) {
+            (Some((name, value)), _) if is_name(name) => pairs.push((name, value.to_owned())),
+            (None, Some((_, value))) if !known && !part.is_empty() => {
+                value.push(',');
+                value.push_str(part);
+            }
+            _ => return Err(format!("malformed option '{part}': expected name=value")),
+        }
+    }
+    Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests;

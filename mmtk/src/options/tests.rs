@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+use super::*;
+use mmtk::util::options::PlanSelector;
+
+/// A value that each option takes, on any machine.
+#[rustfmt::skip]
+const VALUES: &[(&str, &str)] = &[
+    ("plan", "Immix"), ("threads", "3"), ("concurrent_threads", "1"),
+    ("use_short_stack_scans", "true"), ("use_return_barrier", "false"),
+    ("eager_complete_sweep", "true"), ("ignore_system_gc", "true"),
+    ("nursery", "Bounded:1024,4096"), ("full_heap_system_gc", "true"),
+    ("nursery_zeroing", "Temporal"), ("stress_factor", "4096"), ("analysis_factor", "4096"),
+    ("precise_stress", "false"), ("side_metadata_base_address", "0"),
+    ("thread_affinity", "AllInSet:0,0"), ("transparent_hugepages", "true"),
+    ("count_live_bytes_in_gc", "true"), ("immix_always_defrag", "true"),
+    ("immix_defrag_every_block", "true"), ("immix_defrag_headroom_percent", "5"),
+    ("concurrent_immix_disable_concurrent_marking", "true"),
+];
+
+fn options(text: &str) -> Result<Settings, String> {
+    parse([].into_iter(), Some(text))
+}
+
+fn environment(variables: &[(&str, &str)], text: Option<&str>) -> Result<Settings, String> {
+    let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+    parse(variables.iter().map(owned), text)
+}
+
+fn error(text: &str) -> String {
+    let error = options(text).err().expect("an error");
+    assert!(!error.contains('\n'), "{error}");
+    error
+}
+
+#[test]
+fn mmtk_knows_every_option() {
+    assert_eq!(VALUES.len(), OPTIONS.len());
+    for option in OPTIONS {
+        let (_, value) = VALUES
+            .iter()
+            .find(|(name, _)| *name == option.name)
+            .unwrap();
+        let text = format!("{}={value}", option.name);
+        assert!(options(&text).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn defaults() {
+    for text in [None, Some("")] {
+        let settings = parse([].into_iter(), text).unwrap();
+        assert_eq!(settings.plan.selector, PlanSelector::MarkSweep);
+        assert_eq!(*settings.builder.options.plan, PlanSelector::MarkSweep);
+        assert_eq!(settings.threads, None);
+        assert!(*settings.builder.options.no_finalizer);
+        assert!(*settings.builder.options.no_reference_types);
+        assert!(!settings.is_stress_test());
+    }
+}
+
+#[test]
+fn values_may_hold_commas() {
+    let settings =
+        options("nursery=Bounded:1024,4096,plan=Immix,thread_affinity=0,0,threads=2").unwrap();
+    assert_eq!(settings.plan.selector, PlanSelector::Immix);
+    assert_eq!(settings.threads, Some(2));
+    let pairs = split("a=1,2,b=,c=3=4").unwrap();
+    assert_eq!(
+        pairs,
+        [
+            ("a", "1,2".into()),
+            ("b", String::new()),
+            ("c", "3=4".into())
+        ]
+    );
+}
+
+#[test]
+fn later_options_and_the_command_line_win() {
+    let settings = options("threads=2,threads=3").unwrap();
+    assert_eq!(settings.threads, Some(3));
+    let variables = [
+        ("MMTK_PLAN", "Immix"),
+        ("MMTK_THREADS", "7"),
+        ("OTHER_PLAN", "x"),
+    ];
+    let settings = environment(&variables, None).unwrap();
+    assert_eq!(
+        (settings.plan.selector, settings.threads),
+        (PlanSelector::Immix, Some(7))
+    );
+    let settings = environment(&variables, Some("plan=SemiSpace")).unwrap();
+    assert_eq!(
+        (settings.plan.selector, settings.threads),
+        (PlanSelector::SemiSpace, Some(7))
+    );
+    assert_eq!(*settings.builder.options.plan, PlanSelector::SemiSpace);
+}
+
+#[test]
+fn stress_tests() {
+    assert!(options("stress_factor=4096").unwrap().is_stress_test());
+}
+
+#[test]
+fn plans() {
+    for plan in &plans::PLANS {
+        let name = plan.name.to_str().unwrap();
+        let settings = options(&format!("plan={name}")).unwrap();
+        assert_eq!(settings.plan.selector, plan.selector);
+        assert_eq!(*settings.builder.options.plan, plan.selector);
+        assert_eq!(format!("{:?}", plan.selector), name);
+    }
+    assert_eq!(
+        error("plan=immix"),
+        "unknown plan 'immix': expected one of NoGC, SemiSpace, MarkSweep, MarkCompact, Immix"
+    );
+    for name in [
+        "GenCopy",
+        "GenImmix",
+        "StickyImmix",
+        "ConcurrentImmix",
+        "PageProtect",
+        "Compressor",
+    ] {
+        let error = error(&format!("plan={name}"));
+        assert!(
+            error.starts_with(&format!(
+                "plan {name} is not supported by this plugin yet: choose from NoGC,"
+            )),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn unknown_options() {
+    let unknown = error("plan=Immix,tlab_size=4");
+    assert!(
+        unknown.starts_with("unknown option 'tlab_size': known options are plan, threads,"),
+        "{unknown}"
+    );
+    assert!(
+        environment(&[("MMTK_TLAB_SIZE", "4")], None).is_ok(),
+        "not an option of mmtk's"
+    );
+}
+
+#[test]
+fn malformed_options() {
+    assert_eq!(
+        error("threads=0"),
+        "malformed value '0' of option 'threads': expected a number of GC threads, at least 1"
+    );
+    assert_eq!(
+        error("plan"),
+        "malformed option 'plan': expected name=value"
+    );
+    assert_eq!(
+        error("plan=Immix,threads"),
+        "malformed option 'threads': expected name=value"
+    );
+    for text in [
+        "=1",
+        ",",
+        "plan=Immix,",
+        ",plan=Immix",
+        "a b=1",
+        "Immix,plan=Immix",
+    ] {
+        assert!(
+            error(text).starts_with("malformed option"),
+            "{text}: {}",
+            error(text)
+        );
+    }
+    let failed = environment(&[("MMTK_STRESS_FACTOR", "4k")], None)
+        .err()
+        .unwrap();
+    assert_eq!(
+        failed,
+        "malformed value '4k' of environment variable MMTK_STRESS_FACTOR: expected a number of bytes"
+    );
+}
+
+#[test]
+fn refused_options() {
+    assert_eq!(
+        error("gc_trigger=FixedHeapSize:1024"),
+        "option 'gc_trigger' cannot be set: the heap size comes from -Xms and -Xmx"
+    );
+    let failed = environment(&[("MMTK_NO_FINALIZER", "false")], None)
+        .err()
+        .unwrap();
+    assert!(
+        failed.starts_with("environment variable MMTK_NO_FINALIZER cannot be set: "),
+        "{failed}"
+    );
+}

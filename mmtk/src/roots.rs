@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Strong roots: HotSpot reports slots, mmtk-core gets them in buffers of a work packet's size.
+
+use crate::abi::{self, RawSlot, RootSet};
+use crate::slot::OopSlot;
+use crate::{heap, upcalls, OpenJDK};
+use mmtk::scheduler::{GCWork, GCWorker, WorkBucketStage, EDGES_WORK_BUFFER_SIZE};
+use mmtk::util::VMThread;
+use mmtk::vm::RootsWorkFactory;
+use mmtk::{memory_manager, MMTK};
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether this collection scans roots for the second time.
+static RE_SCANNING: AtomicBool = AtomicBool::new(false);
+
+/// Called when the mutators have been stopped.
+pub fn begin_collection() {
+    RE_SCANNING.store(false, Ordering::Relaxed);
+}
+
+/// Called between two scans of one collection.
+pub fn begin_second_scan() {
+    upcalls::prepare_for_roots_re_scanning();
+    RE_SCANNING.store(true, Ordering::Relaxed);
+}
+
+/// Gathers reported slots and makes work of them, a buffer at a time.
+struct Buffer<const COMPRESSED: bool, F: RootsWorkFactory<OopSlot<COMPRESSED>>> {
+    slots: Vec<OopSlot<COMPRESSED>>,
+    factory: F,
+}
+
+impl<const COMPRESSED: bool, F: RootsWorkFactory<OopSlot<COMPRESSED>>> Buffer<COMPRESSED, F> {
+    /// Runs `scan` with a sink, and makes work of all that it reports.
+    fn fill(factory: F, scan: impl FnOnce(&abi::RootSink)) {
+        let mut buffer = Self {
+            slots: Vec::new(),
+            factory,
+        };
+        scan(&abi::RootSink {
+            report: Self::report,
+            context: (&raw mut buffer).cast(),
+        });
+        buffer.flush();
+    }
+
+    unsafe extern "C" fn report(context: *mut c_void, slots: *const RawSlot, count: usize) {
+        if count == 0 {
+            return;
+        }
+        // SAFETY: `context` is the buffer of `fill`, which waits for the scan; the VM passes
+        // `count` slots.
+        let (buffer, slots) = unsafe {
+            (
+                &mut *context.cast::<Self>(),
+                std::slice::from_raw_parts(slots, count),
+            )
+        };
+        for &slot in slots {
+            buffer.slots.push(OopSlot::from_raw(slot));
+            if buffer.slots.len() == EDGES_WORK_BUFFER_SIZE {
+                buffer.flush();
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        if !self.slots.is_empty() {
+            self.factory
+                .create_process_roots_work(std::mem::take(&mut self.slots));
+        }
+    }
+}
+
+/// Makes work of the roots of one Java thread.
+pub fn scan_thread<const COMPRESSED: bool>(
+    thread: VMThread,
+    factory: impl RootsWorkFactory<OopSlot<COMPRESSED>>,
+) {
+    Buffer::fill(factory, |sink| upcalls::scan_thread_roots(thread, sink));
+}
+
+/// Scans one set of roots.
+struct ScanRootSet<const COMPRESSED: bool, F> {
+    set: RootSet,
+    factory: F,
+    slots: PhantomData<OopSlot<COMPRESSED>>,
+}
+
+impl<const COMPRESSED: bool, F> GCWork<OpenJDK<COMPRESSED>> for ScanRootSet<COMPRESSED, F>
+where
+    F: RootsWorkFactory<OopSlot<COMPRESSED>>,
+{
+    fn do_work(
+        &mut self,
+        _worker: &mut GCWorker<OpenJDK<COMPRESSED>>,
+        _mmtk: &'static MMTK<OpenJDK<COMPRESSED>>,
+    ) {
+        Buffer::fill(self.factory.clone(), |sink| {
+            upcalls::scan_roots(self.set, sink)
+        });
+    }
+}
+
+/// Schedules the scan of every set, each in a packet of its own, in the bucket that is open now.
+pub fn schedule_sets<const COMPRESSED: bool>(factory: impl RootsWorkFactory<OopSlot<COMPRESSED>>) {
+    let bucket = if RE_SCANNING.load(Ordering::Relaxed) {
+        WorkBucketStage::SecondRoots
+    } else {
+        WorkBucketStage::Prepare
+    };
+    for set in RootSet::ALL {
+        let packet = ScanRootSet {
+            set,
+            factory: factory.clone(),
+            slots: PhantomData,
+        };
+        memory_manager::add_work_packet(heap::mmtk::<COMPRESSED>(), bucket, packet);
+    }
+}

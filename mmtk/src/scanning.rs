@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Scanning: which slots an object has, and which of them this trace follows.
+
+use crate::layout::{self, Kind, Object};
+use crate::references::{self, DISCOVERY};
+use crate::slot::OopSlot;
+use crate::{roots, OpenJDK};
+use mmtk::scheduler::GCWorker;
+use mmtk::util::{ObjectReference, VMWorkerThread};
+use mmtk::vm::{ObjectTracerContext, RootsWorkFactory, Scanning, SlotVisitor};
+use mmtk::Mutator;
+
+/// HotSpot's objects and roots.
+pub struct Scan;
+
+impl<const COMPRESSED: bool> Scanning<OpenJDK<COMPRESSED>> for Scan {
+    // A reference object is discovered when it is scanned: twice would put it on a list twice.
+    const UNIQUE_OBJECT_ENQUEUING: bool = true;
+
+    #[inline(always)]
+    fn scan_object<SV: SlotVisitor<OopSlot<COMPRESSED>>>(
+        worker: VMWorkerThread,
+        object: ObjectReference,
+        visitor: &mut SV,
+    ) {
+        #[cfg(debug_assertions)]
+        check::against_vm::<COMPRESSED>(object);
+        // SAFETY: mmtk scans objects that are reached, at their new address if they have moved.
+        let view = unsafe { Object::new(object, layout::layout()) };
+        let kind = view.kind();
+        view.visit_fields(kind, OopSlot::<COMPRESSED>::FIELD_BYTES, |field| {
+            visitor.visit_slot(OopSlot::from_field(field))
+        });
+        if kind == Kind::Reference && !references::discover::<COMPRESSED>(worker, object, &view) {
+            visitor.visit_slot(OopSlot::from_field(view.referent()));
+            visitor.visit_slot(OopSlot::from_field(view.discovered()));
+        }
+    }
+
+    fn notify_initial_thread_scan_complete(_partial_scan: bool, _worker: VMWorkerThread) {}
+
+    fn scan_roots_in_mutator_thread(
+        _worker: VMWorkerThread,
+        mutator: &'static mut Mutator<OpenJDK<COMPRESSED>>,
+        factory: impl RootsWorkFactory<OopSlot<COMPRESSED>>,
+    ) {
+        roots::scan_thread(mutator.mutator_tls.0, factory);
+    }
+
+    fn scan_vm_specific_roots(
+        _worker: VMWorkerThread,
+        factory: impl RootsWorkFactory<OopSlot<COMPRESSED>>,
+    ) {
+        roots::schedule_sets(factory);
+    }
+
+    fn supports_return_barrier() -> bool {
+        false
+    }
+
+    fn prepare_for_roots_re_scanning() {
+        roots::begin_second_scan();
+    }
+
+    fn process_weak_refs(
+        worker: &mut GCWorker<OpenJDK<COMPRESSED>>,
+        tracer_context: impl ObjectTracerContext<OpenJDK<COMPRESSED>>,
+    ) -> bool {
+        DISCOVERY.process(worker, tracer_context)
+    }
+
+    fn forward_weak_refs(
+        _worker: &mut GCWorker<OpenJDK<COMPRESSED>>,
+        _tracer_context: impl ObjectTracerContext<OpenJDK<COMPRESSED>>,
+    ) {
+        // The second trace has visited referent and discovered of every reference object, because
+        // discovery is off by then: only roots are left.
+        crate::upcalls::forward_weak_roots();
+    }
+}
+
+/// In builds with assertions, a sample of the scanned objects is compared with what the VM says.
+#[cfg(debug_assertions)]
+mod check {
+    use super::*;
+    use crate::abi::{RawSlot, RootSink};
+    use crate::upcalls;
+    use mmtk::util::Address;
+    use mmtk::vm::slot::Slot;
+    use std::ffi::c_void;
+
+    /// One object of this many words of the heap is checked, at most.
+    const SAMPLE: usize = 31;
+    /// Longer objects are left out: the check takes time and memory in proportion.
+    const MAX_BYTES: usize = 64 << 10;
+
+    /// Panics if size or slots of `object` are not those that the VM finds.
+    pub fn against_vm<const COMPRESSED: bool>(object: ObjectReference) {
+        if object.to_raw_address().as_usize() / layout::WORD % SAMPLE != 0 {
+            return;
+        }
+        // SAFETY: as in `scan_object`.
+        let view = unsafe { Object::new(object, layout::layout()) };
+        assert_eq!(
+            view.bytes(),
+            upcalls::debug_object_size(object),
+            "size of {object}"
+        );
+        if view.bytes() > MAX_BYTES {
+            return;
+        }
+        let kind = view.kind();
+        let mut ours: Vec<RawSlot> = Vec::new();
+        // The VM leaves out slots that hold null.
+        let mut note = |field: Address| {
+            if OopSlot::<COMPRESSED>::from_field(field).load().is_some() {
+                ours.push(field.as_usize());
+            }
+        };
+        view.visit_fields(kind, OopSlot::<COMPRESSED>::FIELD_BYTES, &mut note);
+        if kind == Kind::Reference {
+            note(view.referent());
+            note(view.discovered());
+        }
+        ours.sort_unstable();
+        assert_eq!(ours, slots_of_vm(object), "slots of {object}, a {kind:?}");
+    }
+
+    fn slots_of_vm(object: ObjectReference) -> Vec<RawSlot> {
+        unsafe extern "C" fn report(context: *mut c_void, slots: *const RawSlot, count: usize) {
+            if count > 0 {
+                // SAFETY: `context` is the vector below; the VM passes `count` slots.
+                unsafe {
+                    (*context.cast::<Vec<RawSlot>>())
+                        .extend_from_slice(std::slice::from_raw_parts(slots, count))
+                };
+            }
+        }
+        let mut found = Vec::new();
+        let context = (&raw mut found).cast();
+        upcalls::debug_scan_object(object, &RootSink { report, context });
+        found.sort_unstable();
+        found
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whole collections, on every plan, in a VM that is only just enough of one.
+//!
+//! A process has one heap, so that each case runs in a process of its own: this test program again,
+//! told by a variable which case it is.
+
+mod fake_vm;
+
+use crate::plans::PLANS;
+use fake_vm::{Class, FakeVm, Oop, MIB};
+use mmtk::plan::PlanConstraints;
+use std::env;
+use std::process::Command;
+
+const CASE: &str = "SHARDSWEEP_TEST_CASE";
+
+/// Runs the test of this name once for each plan and both widths of oops.
+fn in_processes(test: &str) {
+    for plan in &PLANS {
+        for width in ["narrow", "wide"] {
+            let case = format!("{} {width}", plan.name.to_str().unwrap());
+            let output = Command::new(env::current_exe().unwrap())
+                .args([&format!("tests::{test}"), "--exact", "--nocapture"])
+                .env(CASE, &case)
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&output.stdout);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success(),
+                "{case}: {}\n{text}\n{errors}",
+                output.status
+            );
+            assert!(text.contains("1 passed"), "{case}: the test did not run");
+        }
+    }
+}
+
+/// The case of this process: a VM with a heap of 16 MiB. None in the process that starts the cases.
+fn case() -> Option<(FakeVm, &'static PlanConstraints)> {
+    let case = env::var(CASE).ok()?;
+    let (name, width) = case.split_once(' ').unwrap();
+    let plan = PLANS
+        .iter()
+        .find(|plan| plan.name.to_str() == Ok(name))
+        .unwrap();
+    Some((
+        FakeVm::start(name, width == "narrow", 16 * MIB),
+        plan.constraints,
+    ))
+}
+
+macro_rules! in_case {
+    ($test:ident) => {
+        match case() {
+            Some(case) => case,
+            None => return in_processes(stringify!($test)),
+        }
+    };
+}
+
+/// A list of nodes with these values, the last one first.
+fn make_list(vm: &mut FakeVm, root: usize, values: std::ops::Range<u64>) {
+    vm.set_root(root, None);
+    for value in values {
+        let node = vm.alloc(Class::Node).expect("room for a node");
+        vm.set_payload(node, value);
+        let rest = vm.root(root);
+        vm.set_field(node, 0, rest);
+        vm.set_root(root, Some(node));
+    }
+}
+
+fn check_list(vm: &FakeVm, root: usize, values: std::ops::Range<u64>) {
+    let mut at = vm.root(root);
+    for value in values.rev() {
+        let node = at.expect("a node");
+        assert_eq!(vm.payload(node), value);
+        at = vm.field(node, 0);
+    }
+    assert_eq!(at, None);
+}
+
+#[test]
+fn live_objects_survive() {
+    let (mut vm, constraints) = in_case!(live_objects_survive);
+    make_list(&mut vm, 0, 0..20_000);
+    // Small and large arrays, which hold the list and each other.
+    for (root, length) in [(1, 10), (2, 40_000)] {
+        let array = vm.alloc_array(length).expect("room for an array");
+        for index in 0..length {
+            let element = if index % 3 == 0 {
+                vm.root(0)
+            } else {
+                vm.root(1)
+            };
+            vm.set_element(array, index, element);
+        }
+        vm.set_root(root, Some(array));
+    }
+    if constraints.collects_garbage {
+        for _ in 0..40 {
+            make_list(&mut vm, 3, 0..25_000);
+        }
+        assert!(vm.collections() > 0, "the garbage did not fill the heap");
+        check_list(&vm, 3, 0..25_000);
+        let before = vm.collections();
+        vm.collect();
+        assert_eq!(vm.collections(), before + 1);
+    }
+    check_list(&vm, 0, 0..20_000);
+    let (list, small, large) = (vm.root(0), vm.root(1).unwrap(), vm.root(2).unwrap());
+    for index in 0..40_000 {
+        let expected = if index % 3 == 0 { list } else { Some(small) };
+        assert_eq!(vm.element(large, index), expected);
+    }
+    assert_eq!(vm.element(small, 9), list);
+}
+
+#[test]
+fn buffers_are_disjoint_memory() {
+    let (mut vm, _) = in_case!(buffers_are_disjoint_memory);
+    let mut buffers = Vec::new();
+    for round in 0..200 {
+        let min_bytes = [16, 64, 200, 1000, 4000][round % 5];
+        if let Some((start, bytes)) = vm.alloc_tlab(min_bytes) {
+            assert!(bytes >= min_bytes && start % 8 == 0);
+            buffers.push(start..start + bytes);
+        }
+        let object = vm.alloc(Class::Node).unwrap();
+        buffers.push(object..object + Class::Node.bytes());
+    }
+    buffers.sort_by_key(|buffer| buffer.start);
+    for pair in buffers.windows(2) {
+        assert!(pair[0].end <= pair[1].start, "{pair:x?}");
+        assert!(vm.is_in_heap(pair[0].start) && vm.is_in_heap(pair[0].end - 1));
+    }
+    assert_eq!(vm.supports_tlab(), buffers.len() > 200);
+    assert!(!vm.is_in_heap(8) && !vm.is_in_heap(usize::MAX));
+}
+
+/// Checks that memory can be used up, and used again when it is free.
+#[test]
+fn out_of_memory_is_null() {
+    let (mut vm, constraints) = in_case!(out_of_memory_is_null);
+    for length in [16 << 20, 1 << 30, i32::MAX as usize] {
+        assert_eq!(vm.alloc_array(length), None, "larger than the heap");
+    }
+    assert!(vm.collections() < 10);
+    // mmtk's mark-compact keeps its memory when not a single object is alive, which no VM has.
+    make_list(&mut vm, 1, 0..1);
+    for length in [500, 100_000] {
+        vm.set_root(0, None);
+        while let Some(array) = vm.alloc_array(length) {
+            let rest = vm.root(0);
+            vm.set_element(array, 0, rest);
+            vm.set_root(0, Some(array));
+            assert!(vm.used_bytes() <= 16 * MIB);
+        }
+        assert!(vm.root(0).is_some() || !constraints.collects_garbage);
+        vm.set_root(0, None);
+    }
+    assert_eq!(
+        vm.alloc(Class::Node).is_some(),
+        constraints.collects_garbage
+    );
+}
+
+#[test]
+fn references_end_as_java_says() {
+    let (mut vm, constraints) = in_case!(references_end_as_java_says);
+    if !constraints.collects_garbage {
+        return;
+    }
+    make_list(&mut vm, 0, 0..2);
+    let kept = |vm: &FakeVm| vm.root(0);
+    // References to kept objects live in roots 1 to 4, to dropped ones in 5 to 8.
+    let classes = [Class::Soft, Class::Weak, Class::Final, Class::Phantom];
+    for (index, class) in classes.into_iter().enumerate() {
+        let live = vm.alloc_reference(class, kept).unwrap();
+        vm.set_root(1 + index, Some(live));
+        make_list(&mut vm, 9, 70..72);
+        let dead = vm.alloc_reference(class, |vm| vm.root(9)).unwrap();
+        vm.set_root(5 + index, Some(dead));
+        vm.set_root(9, None);
+    }
+    // One whose referent is kept by what is finalizable, and is finalized before it is cleared.
+    let finalizable = vm.referent(vm.root(7).unwrap());
+    let phantom = vm.alloc_reference(Class::Phantom, |_| finalizable).unwrap();
+    vm.set_root(9, Some(phantom));
+    vm.set_weak_roots(kept(&vm), finalizable);
+
+    vm.set_soft_policy(false);
+    vm.collect();
+    let roots: Vec<Oop> = (1..10).map(|root| vm.root(root).unwrap()).collect();
+    for live in &roots[..4] {
+        assert_eq!(
+            vm.referent(*live),
+            kept(&vm),
+            "a reached referent, at its new address"
+        );
+    }
+    let soft = vm
+        .referent(roots[4])
+        .expect("a young soft reference is kept");
+    assert_eq!(vm.payload(soft), 71);
+    assert_eq!((vm.referent(roots[5]), vm.referent(roots[7])), (None, None));
+    let finalizable = vm.referent(roots[6]).expect("finalizable objects are kept");
+    assert_eq!(vm.payload(vm.field(finalizable, 0).unwrap()), 70);
+    assert_eq!(vm.next(roots[6]), Some(roots[6]), "no longer active");
+    assert_eq!(vm.referent(roots[8]), Some(finalizable));
+    assert_eq!(vm.weak_roots(), [kept(&vm), Some(finalizable)]);
+    let mut expected = vec![roots[5], roots[6], roots[7]];
+    expected.sort_unstable();
+    assert_eq!(vm.take_pending(), expected);
+
+    // The finalizer has run: its reference is dropped.
+    vm.set_root(7, None);
+    vm.set_soft_policy(true);
+    vm.collect();
+    assert_eq!(
+        vm.referent(vm.root(5).unwrap()),
+        None,
+        "all soft references are cleared"
+    );
+    assert_eq!(vm.referent(vm.root(1).unwrap()), kept(&vm));
+    assert_eq!(vm.referent(vm.root(9).unwrap()), None);
+    assert_eq!(vm.weak_roots(), [kept(&vm), None]);
+    let mut expected = vec![vm.root(5).unwrap(), vm.root(9).unwrap()];
+    expected.sort_unstable();
+    assert_eq!(vm.take_pending(), expected);
+    check_list(&vm, 0, 0..2);
+}
+
+#[test]
+fn heap_info_has_a_line_for_each_space() {
+    let (mut vm, _) = in_case!(heap_info_has_a_line_for_each_space);
+    make_list(&mut vm, 0, 0..1000);
+    let text = vm.heap_info();
+    let lines: Vec<_> = text.lines().collect();
+    assert!(lines.len() >= 3, "{text}");
+    assert!(lines.iter().all(|line| line.starts_with(' ')), "{text}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.trim_start().starts_with("los ")),
+        "{text}"
+    );
+    let total = lines.last().unwrap();
+    let used = vm.used_bytes() / 1024;
+    assert!(
+        used > 0 && total.contains(&format!("{used}K used of 16384K")),
+        "{text}"
+    );
+}

@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A VM with one Java thread, a few classes and roots that are words of an array.
+
+use crate::abi::{self, Config, Mutator, MutatorVisitor, Plan, Plugin, RawSlot, RootSet, RootSink};
+use crate::abi::{Layout, Range, TextSink, Thread, Vm, Worker};
+use crate::entry::third_party_heap_entry;
+use crate::layout::tests::{klass, test_layout, ID_INSTANCE, ID_OBJECT_ARRAY, ID_REF};
+use mmtk::util::Address;
+use std::ffi::{c_char, c_void, CStr, CString};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::{ptr, thread};
+
+pub const MIB: usize = 1 << 20;
+
+/// The address of an object.
+pub type Oop = usize;
+
+const ROOTS: usize = 16;
+static STRONG: [AtomicUsize; ROOTS] = [const { AtomicUsize::new(0) }; ROOTS];
+static PENDING: AtomicUsize = AtomicUsize::new(0);
+static WEAK: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+static CLEAR_SOFT: AtomicI32 = AtomicI32::new(0);
+static COMPRESSED: AtomicI32 = AtomicI32::new(0);
+static PLUGIN: AtomicPtr<Plugin> = AtomicPtr::new(ptr::null_mut());
+
+fn plugin() -> &'static Plugin {
+    // SAFETY: stored by `start`, before any thread runs; the table is static.
+    unsafe { &*PLUGIN.load(Ordering::Acquire) }
+}
+
+/// A `Thread`: only what the plugin reads.
+struct FakeThread {
+    mutator: Mutator,
+}
+
+static JAVA_THREAD: AtomicPtr<FakeThread> = AtomicPtr::new(ptr::null_mut());
+
+/// How many collections are over, and whether the Java thread waits for one.
+static SAFEPOINT: Mutex<(usize, bool)> = Mutex::new((0, false));
+static CHANGED: Condvar = Condvar::new();
+
+unsafe extern "C" fn fatal(message: *const c_char) -> ! {
+    // SAFETY: the plugin passes a C string.
+    eprintln!(
+        "fatal: {}",
+        unsafe { CStr::from_ptr(message) }.to_string_lossy()
+    );
+    std::process::abort()
+}
+
+unsafe extern "C" fn out_of_os_memory(message: *const c_char, _bytes: u64) -> ! {
+    // SAFETY: the plugin passes a C string.
+    unsafe { fatal(message) }
+}
+
+unsafe extern "C" fn log(_level: i32, _message: *const c_char) {}
+
+unsafe extern "C" fn is_log_enabled(_level: i32) -> i32 {
+    0
+}
+
+unsafe extern "C" fn spawn_worker(worker: Worker) {
+    let worker = worker as usize;
+    thread::spawn(move || {
+        let mutator = ptr::null_mut();
+        let me = Box::into_raw(Box::new(FakeThread { mutator }));
+        // SAFETY: a thread and a worker, both used by this thread alone.
+        unsafe { (plugin().run_worker)(me.cast(), worker as Worker) }
+    });
+}
+
+unsafe extern "C" fn stop_all_mutators(_worker: Thread) {
+    let state = SAFEPOINT.lock().unwrap();
+    drop(CHANGED.wait_while(state, |(_, waiting)| !*waiting).unwrap());
+}
+
+unsafe extern "C" fn resume_mutators(_worker: Thread) {
+    *SAFEPOINT.lock().unwrap() = (SAFEPOINT_COUNT.fetch_add(1, Ordering::SeqCst) + 1, false);
+    CHANGED.notify_all();
+}
+
+static SAFEPOINT_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" fn block_for_gc(_thread: Thread) {
+    let mut state = SAFEPOINT.lock().unwrap();
+    state.1 = true;
+    CHANGED.notify_all();
+    drop(CHANGED.wait_while(state, |(_, waiting)| *waiting).unwrap());
+}
+
+unsafe extern "C" fn mutators_do(visit: MutatorVisitor, context: *mut c_void) {
+    let thread = JAVA_THREAD.load(Ordering::Acquire);
+    // SAFETY: the one Java thread, which is stopped.
+    unsafe { visit(context, (*thread).mutator, thread.cast()) }
+}
+
+unsafe extern "C" fn number_of_mutators() -> u64 {
+    1
+}
+
+/// A full oop among narrow ones.
+fn root_slot(root: &AtomicUsize) -> RawSlot {
+    let mark = if COMPRESSED.load(Ordering::Relaxed) != 0 {
+        abi::WIDE_SLOT
+    } else {
+        0
+    };
+    root.as_ptr() as usize | mark
+}
+
+fn report(sink: *const RootSink, slots: &[RawSlot]) {
+    // SAFETY: the plugin passes a sink.
+    unsafe { ((*sink).report)((*sink).context, slots.as_ptr(), slots.len()) }
+}
+
+/// Roots 0 to 3 are the thread's.
+unsafe extern "C" fn scan_thread_roots(_thread: Thread, sink: *const RootSink) {
+    report(sink, &STRONG[..4].iter().map(root_slot).collect::<Vec<_>>());
+}
+
+/// The other roots are dealt out to the sets, and so is the pending list.
+unsafe extern "C" fn scan_roots(set: i32, sink: *const RootSink) {
+    let mine = STRONG.iter().enumerate().skip(4);
+    let mut slots: Vec<_> = mine
+        .filter(|(index, _)| index % RootSet::ALL.len() == set as usize)
+        .map(|(_, root)| root_slot(root))
+        .collect();
+    if set == RootSet::OopStorages as i32 {
+        slots.push(root_slot(&PENDING));
+    }
+    report(sink, &slots);
+}
+
+unsafe extern "C" fn prepare_for_roots_re_scanning() {}
+
+unsafe extern "C" fn process_weak_roots() {
+    for root in &WEAK {
+        let object = root.load(Ordering::Relaxed) as *mut c_void;
+        // SAFETY: an object, inside a collection.
+        if !object.is_null() && unsafe { (plugin().is_reachable)(object) } == 0 {
+            root.store(0, Ordering::Relaxed);
+        }
+    }
+    // SAFETY: the same.
+    unsafe { forward_weak_roots() }
+}
+
+unsafe extern "C" fn forward_weak_roots() {
+    for root in &WEAK {
+        let object = root.load(Ordering::Relaxed) as *mut c_void;
+        if !object.is_null() {
+            // SAFETY: a reached object.
+            let new = unsafe { (plugin().forwarded)(object) };
+            root.store(new as usize, Ordering::Relaxed);
+        }
+    }
+}
+
+unsafe extern "C" fn soft_reference_policy(
+    clear_all: *mut i32,
+    clock: *mut i64,
+    max_age: *mut i64,
+) {
+    // SAFETY: the plugin passes three places.
+    unsafe {
+        *clear_all = CLEAR_SOFT.load(Ordering::Relaxed);
+        *clock = 1000;
+        *max_age = 1000;
+    }
+}
+
+unsafe extern "C" fn swap_reference_pending_list(head: *mut c_void) -> *mut c_void {
+    PENDING.swap(head as usize, Ordering::Relaxed) as *mut c_void
+}
+
+/// The classes of the VM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    Node,
+    Soft,
+    Weak,
+    Final,
+    Phantom,
+    Array,
+}
+
+/// Offsets in a node.
+const NODE_FIELDS: usize = 16;
+const NODE_PAYLOAD: usize = 32;
+
+impl Class {
+    const ALL: [Class; 6] = [
+        Class::Node,
+        Class::Soft,
+        Class::Weak,
+        Class::Final,
+        Class::Phantom,
+        Class::Array,
+    ];
+
+    /// Bytes of an instance.
+    pub fn bytes(self) -> usize {
+        match self {
+            Class::Node => 40,
+            Class::Array => 24,
+            _ => 56,
+        }
+    }
+
+    fn make(self, field_bytes: usize) -> Address {
+        let layout = test_layout();
+        let klass = match self {
+            Class::Node => klass(ID_INSTANCE, 40, &[(NODE_FIELDS as i32, 2)]),
+            Class::Array => {
+                let log2 = field_bytes.trailing_zeros() as i32;
+                klass(ID_OBJECT_ARRAY, 0x8018_0c00_u32 as i32 | log2, &[])
+            }
+            reference => {
+                let code = match reference {
+                    Class::Soft => layout.reference_soft,
+                    Class::Weak => layout.reference_weak,
+                    Class::Final => layout.reference_final,
+                    _ => layout.reference_phantom,
+                };
+                klass(ID_REF, 56, &[(layout.reference_next_offset as i32, 1)])
+                    .with(layout.instance_klass_reference_type_offset as usize, code)
+            }
+        };
+        Box::leak(Box::new(klass)).address()
+    }
+}
+
+/// In builds with assertions the plugin compares its answers with these.
+unsafe extern "C" fn debug_object_size(object: *const c_void) -> u64 {
+    // SAFETY: `object` is an object of ours.
+    let (class, length) = unsafe { class_and_length(object as Oop) };
+    (class.bytes() + (length * field_bytes()).next_multiple_of(8)) as u64
+}
+
+unsafe extern "C" fn debug_scan_object(object: *const c_void, sink: *const RootSink) {
+    let object = object as Oop;
+    // SAFETY: `object` is an object of ours.
+    let (class, length) = unsafe { class_and_length(object) };
+    let layout = test_layout();
+    let fields: Vec<RawSlot> = match class {
+        Class::Node => (0..2)
+            .map(|index| object + NODE_FIELDS + index * field_bytes())
+            .collect(),
+        Class::Array => (0..length)
+            .map(|index| object + 24 + index * field_bytes())
+            .collect(),
+        _ => [
+            layout.reference_referent_offset,
+            layout.reference_next_offset,
+            layout.reference_discovered_offset,
+        ]
+        .map(|offset| object + offset as usize)
+        .to_vec(),
+    };
+    let fields: Vec<_> = fields
+        .into_iter()
+        .filter(|&field| load(field).is_some())
+        .collect();
+    report(sink, &fields);
+}
+
+unsafe extern "C" fn debug_print_object(object: *const c_void) {
+    println!("{object:?}");
+}
+
+static KLASSES: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
+
+/// # Safety
+/// `object` must be an object.
+unsafe fn class_and_length(object: Oop) -> (Class, usize) {
+    // SAFETY: promised by the caller.
+    let klass = unsafe { *((object + 8) as *const usize) };
+    let index = KLASSES
+        .iter()
+        .position(|known| known.load(Ordering::Relaxed) == klass);
+    let class = Class::ALL[index.expect("the klass of an object")];
+    // SAFETY: an array has a length.
+    let length = if class == Class::Array {
+        unsafe { *((object + 16) as *const i32) }
+    } else {
+        0
+    };
+    (class, length as usize)
+}
+
+fn field_bytes() -> usize {
+    if COMPRESSED.load(Ordering::Relaxed) != 0 {
+        4
+    } else {
+        8
+    }
+}
+
+/// Heaps of tests end below 4 GiB: a narrow oop is an address.
+fn load(field: usize) -> Option<Oop> {
+    // SAFETY: a field of an object.
+    let oop = unsafe {
+        if field_bytes() == 4 {
+            *(field as *const u32) as usize
+        } else {
+            *(field as *const usize)
+        }
+    };
+    (oop != 0).then_some(oop)
+}
+
+fn store(field: usize, oop: Option<Oop>) {
+    let oop = oop.unwrap_or(0);
+    // SAFETY: a field of an object.
+    unsafe {
+        if field_bytes() == 4 {
+            *(field as *mut u32) = oop as u32;
+        } else {
+            *(field as *mut usize) = oop;
+        }
+    }
+}
+
+static TABLE: Vm = Vm {
+    size: size_of::<Vm>() as u64,
+    fatal,
+    out_of_os_memory,
+    log,
+    is_log_enabled,
+    spawn_worker,
+    stop_all_mutators,
+    resume_mutators,
+    block_for_gc,
+    mutators_do,
+    number_of_mutators,
+    scan_thread_roots,
+    scan_roots,
+    prepare_for_roots_re_scanning,
+    process_weak_roots,
+    forward_weak_roots,
+    soft_reference_policy,
+    swap_reference_pending_list,
+    debug_object_size,
+    debug_scan_object,
+    debug_print_object,
+};
+
+/// The VM, as its one Java thread sees it.
+pub struct FakeVm {
+    mutator: Mutator,
+    plan: Plan,
+}
+
+impl FakeVm {
+    /// Starts the VM of this process.
+    pub fn start(plan_name: &str, compressed: bool, heap_bytes: usize) -> Self {
+        COMPRESSED.store(compressed.into(), Ordering::Relaxed);
+        let mut error = [0u8; 300];
+        let (text, length) = (error.as_mut_ptr().cast(), error.len());
+        // SAFETY: the calls that the header prescribes, in that order, with valid arguments.
+        unsafe {
+            let table = third_party_heap_entry(&TABLE, text, length);
+            PLUGIN.store(table.cast_mut(), Ordering::Release);
+            let mut plan: Plan = std::mem::zeroed();
+            plan.size = size_of::<Plan>() as u64;
+            let options = CString::new(format!("plan={plan_name}")).unwrap();
+            let status = (plugin().configure)(options.as_ptr(), &mut plan, text, length);
+            assert_eq!(status, 0, "{}", CStr::from_ptr(text).to_string_lossy());
+            let config = Config {
+                size: size_of::<Config>() as u64,
+                min_heap_size: heap_bytes as u64,
+                max_heap_size: heap_bytes as u64,
+                gc_threads: 3,
+                use_compressed_oops: compressed.into(),
+                object_alignment: 8,
+                thread_mutator_offset: std::mem::offset_of!(FakeThread, mutator) as u32,
+            };
+            let mut range = Range { start: 0, end: 0 };
+            let status = (plugin().initialize)(&config, &mut range, text, length);
+            assert_eq!(status, 0, "{}", CStr::from_ptr(text).to_string_lossy());
+            assert!(range.start < range.end && (range.end <= 4 << 30) == compressed);
+            let thread = Box::into_raw(Box::new(FakeThread {
+                mutator: ptr::null_mut(),
+            }));
+            (*thread).mutator = (plugin().bind_mutator)(thread.cast());
+            JAVA_THREAD.store(thread, Ordering::Release);
+            for (class, klass) in Class::ALL.iter().zip(&KLASSES) {
+                klass.store(class.make(field_bytes()).as_usize(), Ordering::Relaxed);
+            }
+            let layout = Layout {
+                size: size_of::<Layout>() as u64,
+                ..test_layout()
+            };
+            (plugin().enable_collection)(thread.cast(), &layout);
+            Self {
+                mutator: (*thread).mutator,
+                plan,
+            }
+        }
+    }
+
+    fn alloc_bytes(&mut self, class: Class, bytes: usize) -> Option<Oop> {
+        // SAFETY: this thread's mutator.
+        let object = unsafe { (plugin().alloc)(self.mutator, bytes) } as Oop;
+        if object == 0 {
+            return None;
+        }
+        // SAFETY: fresh memory.
+        unsafe {
+            ptr::write_bytes(object as *mut u8, 0, bytes);
+            let klass = KLASSES[class as usize].load(Ordering::Relaxed);
+            *((object + 8) as *mut usize) = klass;
+        }
+        Some(object)
+    }
+
+    /// An instance with all fields null.
+    pub fn alloc(&mut self, class: Class) -> Option<Oop> {
+        self.alloc_bytes(class, class.bytes())
+    }
+
+    /// An array of nulls.
+    pub fn alloc_array(&mut self, length: usize) -> Option<Oop> {
+        let bytes = Class::Array.bytes() + (length * field_bytes()).next_multiple_of(8);
+        let array = self.alloc_bytes(Class::Array, bytes)?;
+        // SAFETY: an array has a length.
+        unsafe { *((array + 16) as *mut i32) = length as i32 };
+        Some(array)
+    }
+
+    /// A reference object; `referent` is asked after the allocation, which may move it.
+    pub fn alloc_reference(
+        &mut self,
+        class: Class,
+        referent: impl FnOnce(&Self) -> Option<Oop>,
+    ) -> Option<Oop> {
+        let reference = self.alloc(class)?;
+        let referent = referent(self);
+        store(
+            reference + test_layout().reference_referent_offset as usize,
+            referent,
+        );
+        Some(reference)
+    }
+
+    /// A buffer for bump allocation.
+    pub fn alloc_tlab(&mut self, min_bytes: usize) -> Option<(usize, usize)> {
+        let mut bytes = 0;
+        // SAFETY: this thread's mutator.
+        let start = unsafe { (plugin().alloc_tlab)(self.mutator, min_bytes, &mut bytes) };
+        (!start.is_null()).then_some((start as usize, bytes))
+    }
+
+    /// What the plan says of buffers.
+    pub fn supports_tlab(&self) -> bool {
+        self.plan.supports_tlab != 0
+    }
+
+    /// Collects on request.
+    pub fn collect(&mut self) {
+        // SAFETY: by the Java thread.
+        unsafe { (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 1) }
+    }
+
+    /// How many collections there have been.
+    pub fn collections(&self) -> usize {
+        SAFEPOINT_COUNT.load(Ordering::SeqCst)
+    }
+
+    /// Whether the plugin takes an address for one of its heap.
+    pub fn is_in_heap(&self, address: usize) -> bool {
+        // SAFETY: any address will do.
+        unsafe { (plugin().is_in_heap)(address as *const c_void) != 0 }
+    }
+
+    /// Bytes charged to the heap.
+    pub fn used_bytes(&self) -> usize {
+        // SAFETY: has no preconditions.
+        unsafe { (plugin().used_bytes)() as usize }
+    }
+
+    /// The text of GC.heap_info.
+    pub fn heap_info(&self) -> String {
+        unsafe extern "C" fn write(context: *mut c_void, text: *const c_char, length: usize) {
+            // SAFETY: the string below, and a text of this length.
+            unsafe {
+                let text = std::slice::from_raw_parts(text.cast(), length);
+                (*context.cast::<String>()).push_str(std::str::from_utf8(text).unwrap());
+            }
+        }
+        let mut text = String::new();
+        let context = (&raw mut text).cast();
+        // SAFETY: the sink outlives the call.
+        unsafe { (plugin().print_heap)(&TextSink { write, context }) };
+        text
+    }
+
+    pub fn root(&self, index: usize) -> Option<Oop> {
+        let oop = STRONG[index].load(Ordering::Relaxed);
+        (oop != 0).then_some(oop)
+    }
+
+    pub fn set_root(&mut self, index: usize, oop: Option<Oop>) {
+        STRONG[index].store(oop.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    pub fn weak_roots(&self) -> [Option<Oop>; 2] {
+        [0, 1].map(|index| {
+            let oop = WEAK[index].load(Ordering::Relaxed);
+            (oop != 0).then_some(oop)
+        })
+    }
+
+    pub fn set_weak_roots(&mut self, first: Option<Oop>, second: Option<Oop>) {
+        WEAK[0].store(first.unwrap_or(0), Ordering::Relaxed);
+        WEAK[1].store(second.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    pub fn set_soft_policy(&mut self, clear_all: bool) {
+        CLEAR_SOFT.store(clear_all.into(), Ordering::Relaxed);
+    }
+
+    pub fn field(&self, node: Oop, index: usize) -> Option<Oop> {
+        load(node + NODE_FIELDS + index * field_bytes())
+    }
+
+    pub fn set_field(&mut self, node: Oop, index: usize, oop: Option<Oop>) {
+        store(node + NODE_FIELDS + index * field_bytes(), oop);
+    }
+
+    pub fn payload(&self, node: Oop) -> u64 {
+        // SAFETY: a node.
+        unsafe { *((node + NODE_PAYLOAD) as *const u64) }
+    }
+
+    pub fn set_payload(&mut self, node: Oop, value: u64) {
+        // SAFETY: a node.
+        unsafe { *((node + NODE_PAYLOAD) as *mut u64) = value };
+    }
+
+    pub fn element(&self, array: Oop, index: usize) -> Option<Oop> {
+        load(array + 24 + index * field_bytes())
+    }
+
+    pub fn set_element(&mut self, array: Oop, index: usize, oop: Option<Oop>) {
+        store(array + 24 + index * field_bytes(), oop);
+    }
+
+    pub fn referent(&self, reference: Oop) -> Option<Oop> {
+        load(reference + test_layout().reference_referent_offset as usize)
+    }
+
+    pub fn next(&self, reference: Oop) -> Option<Oop> {
+        load(reference + test_layout().reference_next_offset as usize)
+    }
+
+    /// Empties the pending list; its references in order of their addresses.
+    pub fn take_pending(&mut self) -> Vec<Oop> {
+        let mut found = Vec::new();
+        let mut at = PENDING.swap(0, Ordering::Relaxed);
+        while at != 0 {
+            found.push(at);
+            let discovered = at + test_layout().reference_discovered_offset as usize;
+            at = load(discovered).unwrap_or(0);
+            store(discovered, None);
+        }
+        found.sort_unstable();
+        found
+    }
+}

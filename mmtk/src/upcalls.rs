@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The functions of the VM, behind safe signatures.
+//!
+//! `third_party_heap_entry` installs the table before anything else of the plugin runs, so that
+//! every caller here may rely on it.
+
+use crate::abi;
+use crate::references::SoftPolicy;
+use mmtk::util::{Address, ObjectReference, OpaquePointer, VMThread};
+use std::ffi::{c_void, CString};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+static TABLE: AtomicPtr<abi::Vm> = AtomicPtr::new(ptr::null_mut());
+
+/// Keeps the VM's table for ever.
+///
+/// # Safety
+/// `table` must stay valid and unchanged while the process lives, and none of its functions may be
+/// null.
+pub unsafe fn install(table: *const abi::Vm) {
+    TABLE.store(table.cast_mut(), Ordering::Release);
+}
+
+#[inline(always)]
+fn vm() -> &'static abi::Vm {
+    let table = TABLE.load(Ordering::Acquire);
+    debug_assert!(!table.is_null(), "the plugin was called before its entry");
+    // SAFETY: `install` was given a table that lives for ever.
+    unsafe { &*table }
+}
+
+/// The `Thread*` in an mmtk thread.
+pub fn raw_thread(thread: VMThread) -> abi::Thread {
+    thread.0.to_address().to_mut_ptr()
+}
+
+/// The mmtk thread of a `Thread*`.
+pub fn vm_thread(thread: abi::Thread) -> VMThread {
+    VMThread(OpaquePointer::from_address(Address::from_mut_ptr(thread)))
+}
+
+/// A C string of `text`, which may not hold its end marker.
+fn c_string(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+/// Ends the VM as an internal error.
+pub fn fatal(message: &str) -> ! {
+    // SAFETY: the string outlives the call, which does not return.
+    unsafe { (vm().fatal)(c_string(message).as_ptr()) }
+}
+
+/// Ends the VM because the operating system gave no memory.
+pub fn out_of_os_memory(message: &str) -> ! {
+    // SAFETY: as in `fatal`. mmtk does not tell how many bytes it asked for.
+    unsafe { (vm().out_of_os_memory)(c_string(message).as_ptr(), 0) }
+}
+
+/// Writes one line to the unified log.
+pub fn log(level: i32, message: &str) {
+    // SAFETY: the string outlives the call.
+    unsafe { (vm().log)(level, c_string(message).as_ptr()) }
+}
+
+/// Whether the unified log keeps messages of this level.
+pub fn is_log_enabled(level: i32) -> bool {
+    // SAFETY: has no preconditions.
+    unsafe { (vm().is_log_enabled)(level) != 0 }
+}
+
+/// Makes a GC thread that calls `run_worker` with `worker`.
+pub fn spawn_worker(worker: abi::Worker) {
+    // SAFETY: the VM only hands the pointer back.
+    unsafe { (vm().spawn_worker)(worker) }
+}
+
+/// Brings all Java threads to a safepoint.
+pub fn stop_all_mutators(worker: VMThread) {
+    // SAFETY: `worker` is the calling GC thread.
+    unsafe { (vm().stop_all_mutators)(raw_thread(worker)) }
+}
+
+/// Ends the safepoint.
+pub fn resume_mutators(worker: VMThread) {
+    // SAFETY: `worker` is the calling GC thread and the mutators are stopped.
+    unsafe { (vm().resume_mutators)(raw_thread(worker)) }
+}
+
+/// Blocks the calling thread until a collection is over.
+pub fn block_for_gc(thread: VMThread) {
+    // SAFETY: `thread` is the calling thread, which has asked for a collection.
+    unsafe { (vm().block_for_gc)(raw_thread(thread)) }
+}
+
+/// Every bound mutator. Mutators must be stopped.
+pub fn mutators() -> Vec<abi::Mutator> {
+    unsafe extern "C" fn visit(context: *mut c_void, mutator: abi::Mutator, _: abi::Thread) {
+        // SAFETY: `context` is the vector below, which only this call uses.
+        let found = unsafe { &mut *context.cast::<Vec<abi::Mutator>>() };
+        found.push(mutator);
+    }
+    let mut found: Vec<abi::Mutator> = Vec::with_capacity(number_of_mutators());
+    // SAFETY: the VM passes `found` to `visit` only while this call lasts.
+    unsafe { (vm().mutators_do)(visit, ptr::from_mut(&mut found).cast()) };
+    found
+}
+
+/// How many mutators are bound.
+pub fn number_of_mutators() -> usize {
+    // SAFETY: has no preconditions.
+    unsafe { (vm().number_of_mutators)() as usize }
+}
+
+/// Reports the root slots of one Java thread to `sink`.
+pub fn scan_thread_roots(thread: VMThread, sink: &abi::RootSink) {
+    // SAFETY: mutators are stopped, and the sink outlives the call.
+    unsafe { (vm().scan_thread_roots)(raw_thread(thread), sink) }
+}
+
+/// Reports the root slots of one set to `sink`.
+pub fn scan_roots(root_set: abi::RootSet, sink: &abi::RootSink) {
+    // SAFETY: as in `scan_thread_roots`.
+    unsafe { (vm().scan_roots)(root_set as i32, sink) }
+}
+
+/// Announces that roots will be scanned once more in this collection.
+pub fn prepare_for_roots_re_scanning() {
+    // SAFETY: called inside a collection only.
+    unsafe { (vm().prepare_for_roots_re_scanning)() }
+}
+
+/// Clears weak roots to unreached objects and updates the others.
+pub fn process_weak_roots() {
+    // SAFETY: called inside a collection, when reachability is final.
+    unsafe { (vm().process_weak_roots)() }
+}
+
+/// Updates the remaining weak roots.
+pub fn forward_weak_roots() {
+    // SAFETY: called inside a collection, when every object has its new address.
+    unsafe { (vm().forward_weak_roots)() }
+}
+
+/// What this collection does with soft references.
+pub fn soft_reference_policy() -> SoftPolicy {
+    let (mut clear_all, mut clock, mut max_age) = (0, 0, 0);
+    // SAFETY: three places to write to, valid during the call.
+    unsafe { (vm().soft_reference_policy)(&mut clear_all, &mut clock, &mut max_age) };
+    SoftPolicy {
+        clear_all: clear_all != 0,
+        clock,
+        max_age,
+    }
+}
+
+/// Makes `head` the VM's list of pending references and returns the old head.
+pub fn swap_reference_pending_list(head: ObjectReference) -> Option<ObjectReference> {
+    // SAFETY: `head` is a reference object, linked through `discovered`.
+    let old = unsafe { (vm().swap_reference_pending_list)(head.to_raw_address().to_mut_ptr()) };
+    ObjectReference::from_raw_address(Address::from_mut_ptr(old))
+}
+
+/// The VM's own answer to the size of an object, in bytes.
+pub fn debug_object_size(object: ObjectReference) -> usize {
+    // SAFETY: `object` is a live object.
+    unsafe { (vm().debug_object_size)(object.to_raw_address().to_ptr()) as usize }
+}
+
+/// Reports every reference slot of an object that is not null, as the VM finds them.
+#[cfg(debug_assertions)]
+pub fn debug_scan_object(object: ObjectReference, sink: &abi::RootSink) {
+    // SAFETY: `object` is a live object, and the sink outlives the call.
+    unsafe { (vm().debug_scan_object)(object.to_raw_address().to_ptr(), sink) }
+}
+
+/// Has the VM print an object.
+pub fn debug_print_object(object: ObjectReference) {
+    // SAFETY: `object` is a live object.
+    unsafe { (vm().debug_print_object)(object.to_raw_address().to_ptr()) }
+}

@@ -1,0 +1,239 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#include "precompiled.hpp"
+#include "classfile/classLoaderData.hpp"
+#include "gc/shared/gc_globals.hpp"
+#include "gc/shared/locationPrinter.inline.hpp"
+#include "gc/shared/referenceProcessor.hpp"
+#include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
+#include "gc/thirdparty/thirdPartyHeapDCmds.hpp"
+#include "gc/thirdparty/thirdPartyHeapDriver.hpp"
+#include "gc/thirdparty/thirdPartyHeapLayout.hpp"
+#include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "gc/thirdparty/thirdPartyHeapMemoryPool.hpp"
+#include "gc/thirdparty/thirdPartyHeapObjectIterator.hpp"
+#include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
+#include "gc/thirdparty/thirdPartyHeapWorker.hpp"
+#include "logging/log.hpp"
+#include "logging/logStream.hpp"
+#include "memory/classLoaderMetaspace.hpp"
+#include "memory/iterator.hpp"
+#include "memory/metaspace.hpp"
+#include "memory/metaspaceUtils.hpp"
+#include "memory/universe.hpp"
+#include "oops/compressedOops.hpp"
+#include "runtime/arguments.hpp"
+#include "runtime/os.hpp"
+#include "runtime/thread.inline.hpp"
+
+ThirdPartyHeap::ThirdPartyHeap() :
+    CollectedHeap(),
+    _memory_manager("MMTk"),
+    _memory_pool(NULL),
+    _driver(NULL) {}
+
+ThirdPartyHeap* ThirdPartyHeap::heap() {
+  return named_heap<ThirdPartyHeap>(CollectedHeap::ThirdParty);
+}
+
+const ThirdPartyHeapPluginTable* ThirdPartyHeap::plugin() const {
+  return ThirdPartyHeapLoader::plugin();
+}
+
+const char* ThirdPartyHeap::name() const {
+  static char description[256];
+  return ThirdPartyHeapLoader::describe(description, sizeof(description));
+}
+
+// Zero-based, and unscaled if the range ends below 4 GiB: the plugin decodes by the same rule.
+void CompressedOops::initialize(MemRegion heap_range) {
+  set_base(NULL);
+  set_shift((uint64_t)heap_range.end() > UnscaledOopHeapMax ? LogMinObjAlignmentInBytes : 0);
+  _heap_address_range = heap_range;
+  LogTarget(Debug, gc, heap, coops) lt;
+  if (lt.is_enabled()) {
+    ResourceMark rm;
+    LogStream ls(lt);
+    print_mode(&ls);
+  }
+  Arguments::PropertyList_add(new SystemProperty("java.vm.compressedOopsMode", mode_to_string(mode()), false));
+}
+
+jint ThirdPartyHeap::initialize() {
+  ThirdPartyHeapConfig config;
+  config.size = sizeof(config);
+  config.min_heap_size = InitialHeapSize;
+  config.max_heap_size = MaxHeapSize;
+  config.gc_threads = ParallelGCThreads;
+  config.use_compressed_oops = UseCompressedOops;
+  config.object_alignment = ObjectAlignmentInBytes;
+  config.thread_mutator_offset = in_bytes(ThirdPartyHeapThreadLocalData::mutator_offset());
+
+  ThirdPartyHeapRange range;
+  char error[1 * K] = "";
+  if (plugin()->initialize(&config, &range, error, sizeof(error)) != 0) {
+    ThirdPartyHeapLoader::exit_with_error("%s", error);
+  }
+  _reserved = MemRegion((HeapWord*)range.start, (HeapWord*)range.end);
+  if (UseCompressedOops) {
+    CompressedOops::initialize(_reserved);
+  }
+
+  ThirdPartyHeapBarrierSet* const barrier_set = new ThirdPartyHeapBarrierSet();
+  BarrierSet::set_barrier_set(barrier_set);
+  barrier_set->on_thread_attach(Thread::current());
+  return JNI_OK;
+}
+
+void ThirdPartyHeap::post_initialize() {
+  CollectedHeap::post_initialize();
+  ReferenceProcessor::init_statics();
+  _driver = new ThirdPartyHeapDriver(this);
+  const ThirdPartyHeapLayout layout = ThirdPartyHeapLayoutReader::read();
+  plugin()->enable_collection((ThirdPartyHeapThread*)Thread::current(), &layout);
+  ThirdPartyHeapDCmds::register_all();
+}
+
+void ThirdPartyHeap::stop() {
+  _driver->stop();
+}
+
+void ThirdPartyHeap::spawn_worker(ThirdPartyHeapWorker* worker) {
+  ThirdPartyHeapWorkerThread* const thread = new ThirdPartyHeapWorkerThread(_workers.length(), worker);
+  if (!os::create_thread(thread, os::pgc_thread)) {
+    vm_exit_out_of_memory(0, OOM_MALLOC_ERROR, "Cannot create a GC worker thread.");
+  }
+  _workers.append(thread);
+  os::start_thread(thread);
+}
+
+void ThirdPartyHeap::gc_threads_do(ThreadClosure* closure) const {
+  if (_driver != NULL) {
+    closure->do_thread(_driver);
+  }
+  for (int i = 0; i < _workers.length(); i++) {
+    closure->do_thread(_workers.at(i));
+  }
+}
+
+HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_exceeded) {
+  *gc_overhead_limit_was_exceeded = false;
+  ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(Thread::current());
+  assert(mutator != NULL, "only Java threads allocate");
+  return (HeapWord*)plugin()->alloc(mutator, size * HeapWordSize);
+}
+
+// A plugin's buffer is what is left of a block of its own, which is never larger than this.
+size_t ThirdPartyHeap::largest_tlab() {
+  return 32 * K;
+}
+
+HeapWord* ThirdPartyHeap::allocate_new_tlab(size_t min_size, size_t requested_size, size_t* actual_size) {
+  ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(Thread::current());
+  size_t actual_bytes = 0;
+  void* const buffer = plugin()->alloc_tlab(mutator, min_size * HeapWordSize, &actual_bytes);
+  *actual_size = actual_bytes / HeapWordSize;
+  return (HeapWord*)buffer;
+}
+
+size_t ThirdPartyHeap::max_capacity() const {
+  return MaxHeapSize;
+}
+
+size_t ThirdPartyHeap::capacity() const {
+  return plugin()->total_bytes();
+}
+
+size_t ThirdPartyHeap::used() const {
+  return plugin()->used_bytes();
+}
+
+bool ThirdPartyHeap::is_maximal_no_gc() const {
+  return capacity() == max_capacity();
+}
+
+bool ThirdPartyHeap::is_in(const void* p) const {
+  return plugin()->is_in_heap(p) != 0;
+}
+
+bool ThirdPartyHeap::supports_object_pinning() const {
+  return !ThirdPartyHeapLoader::plan().moves_objects;
+}
+
+void ThirdPartyHeap::collect(GCCause::Cause cause) {
+  Thread* const thread = Thread::current();
+  if (cause == GCCause::_gc_locker) {
+    _driver->gc_locker_cleared(thread->as_Java_thread());
+  } else {
+    _driver->set_requested_cause(cause);
+    plugin()->collect((ThirdPartyHeapThread*)thread, true /* exhaustive */);
+  }
+}
+
+void ThirdPartyHeap::do_full_collection(bool clear_all_soft_refs) {
+  if (clear_all_soft_refs) {
+    _soft_ref_policy.set_should_clear_all_soft_refs(true);
+  }
+  collect(gc_cause());
+}
+
+MetaWord* ThirdPartyHeap::satisfy_failed_metadata_allocation(ClassLoaderData* loader_data, size_t size,
+                                                             Metaspace::MetadataType mdtype) {
+  return loader_data->metaspace_non_null()->expand_and_allocate(size, mdtype);
+}
+
+jlong ThirdPartyHeap::soft_reference_max_age() const {
+  return (jlong)((max_capacity() - MIN2(used_at_last_gc(), max_capacity())) / M) * SoftRefLRUPolicyMSPerMB;
+}
+
+void ThirdPartyHeap::initialize_serviceability() {
+  _memory_pool = new ThirdPartyHeapMemoryPool(this);
+  _memory_manager.add_pool(_memory_pool);
+  _memory_manager.set_num_gc_threads(ParallelGCThreads);
+}
+
+GrowableArray<GCMemoryManager*> ThirdPartyHeap::memory_managers() {
+  GrowableArray<GCMemoryManager*> memory_managers(1);
+  memory_managers.append(&_memory_manager);
+  return memory_managers;
+}
+
+GrowableArray<MemoryPool*> ThirdPartyHeap::memory_pools() {
+  GrowableArray<MemoryPool*> memory_pools(1);
+  memory_pools.append(_memory_pool);
+  return memory_pools;
+}
+
+void ThirdPartyHeap::object_iterate(ObjectClosure* closure) {
+  ThirdPartyHeapObjectIterator iterator(_reserved);
+  iterator.object_iterate(closure);
+}
+
+static void write_to_stream(void* stream, const char* text, size_t length) {
+  ((outputStream*)stream)->write(text, length);
+}
+
+void ThirdPartyHeap::print_on(outputStream* st) const {
+  st->print_cr(" %s", name());
+  st->print_cr("  total " SIZE_FORMAT "K, used " SIZE_FORMAT "K [" PTR_FORMAT ", " PTR_FORMAT ")",
+               capacity() / K, used() / K, p2i(_reserved.start()), p2i(_reserved.end()));
+  const ThirdPartyHeapTextSink sink = { write_to_stream, st };
+  plugin()->print_heap(&sink);
+  MetaspaceUtils::print_on(st);
+}
+
+// The plugin is not asked again: it may be what crashed.
+void ThirdPartyHeap::print_on_error(outputStream* st) const {
+  st->print_cr("Heap: %s [" PTR_FORMAT ", " PTR_FORMAT ")", name(), p2i(_reserved.start()), p2i(_reserved.end()));
+}
+
+bool ThirdPartyHeap::print_location(outputStream* st, void* addr) const {
+  if (is_in(addr) && LocationPrinter::is_valid_obj(addr)) {
+    st->print(PTR_FORMAT " is an oop: ", p2i(addr));
+    cast_to_oop(addr)->print_on(st);
+    return true;
+  }
+  return false;
+}

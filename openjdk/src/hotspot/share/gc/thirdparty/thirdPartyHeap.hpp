@@ -1,0 +1,101 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAP_HPP
+#define SHARE_GC_THIRDPARTY_THIRDPARTYHEAP_HPP
+
+#include "gc/shared/collectedHeap.hpp"
+#include "gc/shared/softRefPolicy.hpp"
+#include "gc/thirdparty/thirdPartyHeapPlugin.h"
+#include "services/memoryManager.hpp"
+#include "utilities/growableArray.hpp"
+
+class ThirdPartyHeapDriver;
+class ThirdPartyHeapMemoryPool;
+class ThirdPartyHeapWorkerThread;
+
+// A heap that a plugin manages: allocation and collection are calls through its
+// table, everything that other parts of the VM expect of a heap is answered here.
+class ThirdPartyHeap : public CollectedHeap {
+private:
+  SoftRefPolicy                               _soft_ref_policy;
+  GCMemoryManager                             _memory_manager;
+  ThirdPartyHeapMemoryPool*                   _memory_pool;
+  ThirdPartyHeapDriver*                       _driver;
+  GrowableArrayCHeap<ThirdPartyHeapWorkerThread*, mtGC> _workers;
+
+  const ThirdPartyHeapPluginTable* plugin() const;
+  static size_t largest_tlab();
+
+protected:
+  virtual HeapWord* allocate_new_tlab(size_t min_size, size_t requested_size, size_t* actual_size);
+  virtual HeapWord* mem_allocate(size_t size, bool* gc_overhead_limit_was_exceeded);
+
+public:
+  static ThirdPartyHeap* heap();
+
+  ThirdPartyHeap();
+
+  virtual Name kind() const { return CollectedHeap::ThirdParty; }
+  virtual const char* name() const;
+
+  virtual jint initialize();
+  virtual void post_initialize();
+  virtual void initialize_serviceability();
+  virtual void stop();
+
+  virtual size_t max_capacity() const;
+  virtual size_t capacity() const;
+  virtual size_t used() const;
+  virtual bool is_maximal_no_gc() const;
+  virtual bool is_in(const void* p) const;
+
+  virtual void resize_all_tlabs() { CollectedHeap::resize_all_tlabs(); }
+  virtual size_t tlab_capacity(Thread* thread) const         { return capacity(); }
+  virtual size_t tlab_used(Thread* thread) const             { return used(); }
+  virtual size_t max_tlab_size() const                       { return largest_tlab() / HeapWordSize; }
+  virtual size_t unsafe_max_tlab_alloc(Thread* thread) const { return largest_tlab(); }
+
+  virtual void collect(GCCause::Cause cause);
+  virtual void do_full_collection(bool clear_all_soft_refs);
+
+  // There is no class unloading, so a collection frees no metadata.
+  virtual MetaWord* satisfy_failed_metadata_allocation(ClassLoaderData* loader_data, size_t size,
+                                                       Metaspace::MetadataType mdtype);
+
+  virtual SoftRefPolicy* soft_ref_policy() { return &_soft_ref_policy; }
+  GCMemoryManager* memory_manager() { return &_memory_manager; }
+  // Soft references live this long (ms) without use: the server policy, LRUMaxHeapPolicy.
+  jlong soft_reference_max_age() const;
+
+  virtual GrowableArray<GCMemoryManager*> memory_managers();
+  virtual GrowableArray<MemoryPool*> memory_pools();
+
+  // Visits what is reachable.
+  virtual void object_iterate(ObjectClosure* closure);
+
+  // Where nothing moves, every object is pinned; else the GCLocker holds collections up.
+  virtual bool supports_object_pinning() const;
+  virtual oop pin_object(JavaThread* thread, oop obj) { return obj; }
+  virtual void unpin_object(JavaThread* thread, oop obj) {}
+
+  virtual void register_nmethod(nmethod* nm) {}
+  virtual void unregister_nmethod(nmethod* nm) {}
+  virtual void flush_nmethod(nmethod* nm) {}
+  virtual void verify_nmethod(nmethod* nm) {}
+
+  // The plugin checks its heap itself, in its debug builds.
+  virtual void prepare_for_verify() {}
+  virtual void verify(VerifyOption option) {}
+
+  virtual void print_on(outputStream* st) const;
+  virtual void print_on_error(outputStream* st) const;
+  virtual bool print_location(outputStream* st, void* addr) const;
+  virtual void print_tracing_info() const {}
+  virtual void gc_threads_do(ThreadClosure* closure) const;
+
+  ThirdPartyHeapDriver* driver() const { return _driver; }
+  void spawn_worker(ThirdPartyHeapWorker* worker);
+};
+
+#endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAP_HPP

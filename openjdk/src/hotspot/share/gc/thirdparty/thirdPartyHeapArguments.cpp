@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#include "precompiled.hpp"
+#include "gc/shared/gc_globals.hpp"
+#include "gc/shared/tlab_globals.hpp"
+#include "gc/shared/workerPolicy.hpp"
+#include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapArguments.hpp"
+#include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "runtime/arguments.hpp"
+#include "runtime/globals.hpp"
+#include "runtime/globals_extension.hpp"
+#include "runtime/os.hpp"
+#include "utilities/defaultStream.hpp"
+
+// Compressed oops reach 32 GiB; the plugin leaves the lowest 1 GiB free. HotSpot
+// subtracts this alignment when it decides whether a heap is small enough for them.
+static const size_t LowestHeapAddress = 1 * G;
+
+size_t ThirdPartyHeapArguments::conservative_max_heap_alignment() {
+  return LowestHeapAddress;
+}
+
+void ThirdPartyHeapArguments::initialize_alignments() {
+  SpaceAlignment = os::vm_page_size();
+  HeapAlignment = os::vm_page_size();
+}
+
+void ThirdPartyHeapArguments::check_supported_flags() {
+  if (ObjectAlignmentInBytes != BytesPerWord) {
+    ThirdPartyHeapLoader::exit_with_error("-XX:ObjectAlignmentInBytes=" INTX_FORMAT " is not supported with -XX:+UseThirdPartyHeap, only %d is",
+                                          ObjectAlignmentInBytes, BytesPerWord);
+  }
+  struct { bool set; const char* what; } later[] = {
+    { FLAG_IS_CMDLINE(FlightRecorder) && FlightRecorder, "-XX:+FlightRecorder" },
+    { StartFlightRecording != NULL,                      "-XX:StartFlightRecording" },
+    { FLAG_IS_CMDLINE(ClassUnloading) && ClassUnloading, "-XX:+ClassUnloading" },
+  };
+  for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
+    if (later[i].set) {
+      ThirdPartyHeapLoader::exit_with_error("%s is not supported with -XX:+UseThirdPartyHeap yet", later[i].what);
+    }
+  }
+}
+
+void ThirdPartyHeapArguments::set_gc_threads(uint from_plugin) {
+  if (from_plugin != 0) {
+    FLAG_SET_ERGO(ParallelGCThreads, from_plugin);
+  } else if (FLAG_IS_DEFAULT(ParallelGCThreads)) {
+    FLAG_SET_DEFAULT(ParallelGCThreads, WorkerPolicy::parallel_worker_threads());
+  }
+  if (ParallelGCThreads == 0) {
+    ThirdPartyHeapLoader::exit_with_error("-XX:ParallelGCThreads=0 is not supported with -XX:+UseThirdPartyHeap, at least 1 is needed");
+  }
+}
+
+void ThirdPartyHeapArguments::initialize() {
+  GCArguments::initialize();
+  check_supported_flags();
+
+  ThirdPartyHeapLoader::load();
+  const ThirdPartyHeapPlan& plan = ThirdPartyHeapLoader::configure();
+
+  const size_t max_heap = MAX3(MaxHeapSize, InitialHeapSize, MinHeapSize);
+  if (max_heap < plan.min_heap_size) {
+    ThirdPartyHeapLoader::exit_with_error("-Xmx" SIZE_FORMAT "k is too small: plan %s needs at least -Xmx" SIZE_FORMAT "k",
+                                          max_heap / K, plan.name, (size_t)plan.min_heap_size / K);
+  }
+
+  set_gc_threads(plan.gc_threads);
+
+  // Makes jcmd and the Java API say that JFR is disabled.
+  FLAG_SET_CMDLINE(FlightRecorder, false);
+
+  // There is no class unloading.
+  FLAG_SET_DEFAULT(ClassUnloading, false);
+  FLAG_SET_DEFAULT(ClassUnloadingWithConcurrentMark, false);
+
+  if (!plan.supports_tlab) {
+    FLAG_SET_DEFAULT(UseTLAB, false);
+  }
+}
+
+CollectedHeap* ThirdPartyHeapArguments::create_heap() {
+  return new ThirdPartyHeap();
+}
+
+void ThirdPartyHeapArguments::check_only_collector() {
+  if (UseThirdPartyHeap) {
+    ThirdPartyHeapLoader::exit_with_error("-XX:+UseThirdPartyHeap cannot be combined with another collector: choose one");
+  }
+}
+
+void ThirdPartyHeapArguments::print_internal_version(const JavaVMInitArgs* args) {
+  // The option is answered while the others are still being read, so they are looked up here.
+  bool selected = false;
+  const char* plugin = ThirdPartyHeapPlugin;
+  const char* options = NULL;
+  const char* plugin_flag = "-XX:ThirdPartyHeapPlugin=";
+  const char* options_flag = "-XX:ThirdPartyHeapOptions=";
+  for (int i = 0; i < args->nOptions; i++) {
+    const char* option = args->options[i].optionString;
+    if (strcmp(option, "-XX:+UseThirdPartyHeap") == 0) {
+      selected = true;
+    } else if (strcmp(option, "-XX:-UseThirdPartyHeap") == 0) {
+      selected = false;
+    } else if (strncmp(option, plugin_flag, strlen(plugin_flag)) == 0) {
+      plugin = option + strlen(plugin_flag);
+    } else if (strncmp(option, options_flag, strlen(options_flag)) == 0) {
+      options = option + strlen(options_flag);
+    }
+  }
+  if (selected) {
+    ThirdPartyHeapLoader::load(plugin);
+    ThirdPartyHeapLoader::configure(options);
+    char description[256];
+    jio_fprintf(defaultStream::output_stream(), "%s\n", ThirdPartyHeapLoader::describe(description, sizeof(description)));
+  }
+}

@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPARGUMENTS_HPP
+#define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPARGUMENTS_HPP
+
+#include "gc/shared/gcArguments.hpp"
+#include "jni.h"
+
+// Flag processing for the third-party heap: loads the plugin, hands it its
+// options, and sets the VM's flags by what it answers.
+class ThirdPartyHeapArguments : public GCArguments {
+private:
+  static void check_supported_flags();
+  static void set_gc_threads(uint from_plugin);
+
+  virtual void initialize_alignments();
+
+public:
+  virtual void initialize();
+  virtual size_t conservative_max_heap_alignment();
+  virtual CollectedHeap* create_heap();
+
+  // Called when more than one collector is selected: ends the VM if one of them is ours.
+  static void check_only_collector();
+
+  // -Xinternalversion: prints heap, plan and plugin if args select them.
+  static void print_internal_version(const JavaVMInitArgs* args);
+};
+
+#endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPARGUMENTS_HPP

@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#include "precompiled.hpp"
+#include "gc/shared/barrierSetAssembler.hpp"
+#include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
+#include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
+#include "runtime/thread.hpp"
+#ifdef COMPILER1
+#include "gc/shared/c1/barrierSetC1.hpp"
+#endif
+#ifdef COMPILER2
+#include "gc/shared/c2/barrierSetC2.hpp"
+#endif
+
+ThirdPartyHeapBarrierSet::ThirdPartyHeapBarrierSet() : BarrierSet(
+    make_barrier_set_assembler<BarrierSetAssembler>(),
+    make_barrier_set_c1<BarrierSetC1>(),
+    make_barrier_set_c2<BarrierSetC2>(),
+    NULL /* barrier_set_nmethod */,
+    BarrierSet::FakeRtti(BarrierSet::ThirdPartyHeapBarrierSet)) {}
+
+void ThirdPartyHeapBarrierSet::on_thread_create(Thread* thread) {
+  ThirdPartyHeapThreadLocalData::create(thread);
+}
+
+// The main thread has its mutator since the heap was initialized: it builds the first objects before it is attached.
+void ThirdPartyHeapBarrierSet::on_thread_attach(Thread* thread) {
+  if (thread->is_Java_thread() && ThirdPartyHeapThreadLocalData::mutator(thread) == NULL) {
+    ThirdPartyHeapMutator* mutator = ThirdPartyHeapLoader::plugin()->bind_mutator((ThirdPartyHeapThread*)thread);
+    ThirdPartyHeapThreadLocalData::set_mutator(thread, mutator);
+  }
+}
+
+// Runs under the Threads_lock, so no collection sees a thread in the list without its mutator.
+void ThirdPartyHeapBarrierSet::on_thread_detach(Thread* thread) {
+  ThirdPartyHeapMutator* mutator = ThirdPartyHeapThreadLocalData::mutator(thread);
+  if (mutator != NULL) {
+    ThirdPartyHeapThreadLocalData::set_mutator(thread, NULL);
+    ThirdPartyHeapLoader::plugin()->destroy_mutator(mutator);
+  }
+}

@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#include "precompiled.hpp"
+#include "classfile/javaClasses.hpp"
+#include "compiler/oopMap.hpp"
+#include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapCollection.hpp"
+#include "gc/thirdparty/thirdPartyHeapRoots.hpp"
+#include "runtime/os.hpp"
+
+ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause) :
+    _heap(heap),
+    _gc_id(),
+    _cause(heap, cause),
+    _active(),
+    _service(SvcGCMarker::FULL),
+    _soft_refs(heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
+    _stats(heap->memory_manager(), cause, "end of major GC"),
+    _cpu_time(NULL),
+    _time("Pause Full", NULL, cause, true) {
+  _heap->print_heap_before_gc();
+  _heap->increment_total_collections(true);
+  _heap->ensure_parsability(true);
+#if COMPILER2_OR_JVMCI
+  DerivedPointerTable::clear();
+#endif
+}
+
+ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
+#if COMPILER2_OR_JVMCI
+  DerivedPointerTable::update_pointers();
+#endif
+  if (!_heap->supports_object_pinning()) {
+    ThirdPartyHeapRoots::fix_compiled_code();
+  }
+  advance_soft_reference_clock();
+  _heap->resize_all_tlabs();
+  _heap->update_capacity_and_used_at_gc();
+  _heap->record_whole_heap_examined_timestamp();
+  _heap->print_heap_after_gc();
+  MemoryService::track_memory_usage();
+}
+
+// The clock, in ms, that SoftReference.get() stamps references with.
+void ThirdPartyHeapCollection::advance_soft_reference_clock() {
+  const jlong now = os::javaTimeNanos() / NANOSECS_PER_MILLISEC;
+  if (now > java_lang_ref_SoftReference::clock()) {
+    java_lang_ref_SoftReference::set_clock(now);
+  }
+}

@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCOLLECTION_HPP
+#define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCOLLECTION_HPP
+
+#include "gc/shared/collectedHeap.hpp"
+#include "gc/shared/gcId.hpp"
+#include "gc/shared/gcTraceTime.inline.hpp"
+#include "gc/shared/gcVMOperations.hpp"
+#include "gc/shared/isGCActiveMark.hpp"
+#include "gc/shared/softRefPolicy.hpp"
+#include "services/memoryService.hpp"
+
+class ThirdPartyHeap;
+
+// One collection, as the VM sees it: what has to be done before and after it with
+// the world stopped, its log line and its statistics. Lives on the VM thread.
+class ThirdPartyHeapCollection : public StackObj {
+private:
+  ThirdPartyHeap* const   _heap;
+  GCIdMark                _gc_id;
+  GCCauseSetter           _cause;
+  IsGCActiveMark          _active;
+  SvcGCMarker             _service;
+  ClearedAllSoftRefs      _soft_refs;
+  TraceMemoryManagerStats _stats;
+  GCTraceCPUTime          _cpu_time;
+  GCTraceTime(Info, gc)   _time;
+
+  static void advance_soft_reference_clock();
+
+public:
+  ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause);
+  ~ThirdPartyHeapCollection();
+};
+
+#endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCOLLECTION_HPP

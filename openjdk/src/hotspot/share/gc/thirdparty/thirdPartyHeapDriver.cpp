@@ -1,0 +1,175 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#include "precompiled.hpp"
+#include "gc/shared/gcLocker.hpp"
+#include "gc/shared/gc_globals.hpp"
+#include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapCollection.hpp"
+#include "gc/thirdparty/thirdPartyHeapDriver.hpp"
+#include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "interpreter/oopMapCache.hpp"
+#include "runtime/init.hpp"
+#include "runtime/mutexLocker.hpp"
+#include "runtime/safepoint.hpp"
+#include "runtime/thread.inline.hpp"
+#include "runtime/vmThread.hpp"
+
+void VM_ThirdPartyHeapCollect::doit() {
+  _blocked_by_gc_locker = !ThirdPartyHeap::heap()->driver()->collect_at_safepoint();
+}
+
+void VM_ThirdPartyHeapCollect::doit_epilogue() {
+  OopMapCache::cleanup_old_entries();
+  if (Universe::has_reference_pending_list()) {
+    Heap_lock->notify_all();
+  }
+  VM_GC_Sync_Operation::doit_epilogue();
+}
+
+ThirdPartyHeapDriver::ThirdPartyHeapDriver(ThirdPartyHeap* heap) :
+    ConcurrentGCThread(),
+    _heap(heap),
+    _lock(Mutex::leaf, "ThirdPartyHeapDriver_lock", true, Monitor::_safepoint_check_always),
+    _state(Idle),
+    _completed(0),
+    _gc_locker_cleared(false),
+    _requested_cause(GCCause::_no_gc) {
+  set_name("MMTk Driver");
+  create_and_start();
+}
+
+void ThirdPartyHeapDriver::change_state(State from, State to) {
+  MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+  while (_state != from) {
+    ml.wait();
+  }
+  _state = to;
+  ml.notify_all();
+}
+
+void ThirdPartyHeapDriver::stop_mutators() {
+  change_state(Idle, StopRequested);
+  MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+  while (_state != Stopped) {
+    ml.wait();
+  }
+}
+
+void ThirdPartyHeapDriver::resume_mutators() {
+  change_state(Stopped, ResumeRequested);
+  MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+  while (_state == ResumeRequested) {
+    ml.wait();
+  }
+}
+
+bool ThirdPartyHeapDriver::collect_at_safepoint() {
+  GCCause::Cause cause;
+  {
+    MutexLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+    if (_state != StopRequested) {
+      return true; // somebody else has served this request
+    }
+    if (!_heap->supports_object_pinning() && GCLocker::check_active_before_gc()) {
+      _gc_locker_cleared = false;
+      return false;
+    }
+    cause = _requested_cause == GCCause::_no_gc ? GCCause::_allocation_failure : _requested_cause;
+    _requested_cause = GCCause::_no_gc;
+  }
+
+  {
+    ThirdPartyHeapCollection collection(_heap, cause);
+    change_state(StopRequested, Stopped);
+    MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+    while (_state != ResumeRequested) {
+      ml.wait();
+    }
+  }
+
+  MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+  _completed++;
+  _state = Idle;
+  ml.notify_all();
+  return true;
+}
+
+void ThirdPartyHeapDriver::serve_request_at_safepoint() {
+  assert(Thread::current()->is_VM_thread() && SafepointSynchronize::is_at_safepoint(), "only at a safepoint");
+  {
+    MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+    while (_state != StopRequested) {
+      ml.wait();
+    }
+  }
+  const bool collected = collect_at_safepoint();
+  guarantee(collected, "the caller has checked the GCLocker");
+}
+
+void ThirdPartyHeapDriver::wait_for_completion(JavaThread* thread, uint completed) {
+  MonitorLocker ml(thread, &_lock);
+  while (_completed == completed) {
+    ml.wait();
+  }
+}
+
+void ThirdPartyHeapDriver::block_for_gc(JavaThread* thread) {
+  if (!is_init_completed()) {
+    ThirdPartyHeapLoader::exit_with_error("-Xmx" SIZE_FORMAT "k is too small to start the VM", MaxHeapSize / K);
+  }
+  // The count only changes at a safepoint, which this thread still holds up.
+  wait_for_completion(thread, _completed);
+}
+
+// The GCLocker still keeps others from entering, so the next attempt succeeds.
+void ThirdPartyHeapDriver::gc_locker_cleared(JavaThread* thread) {
+  const uint completed = _completed;
+  {
+    MonitorLocker ml(thread, &_lock);
+    _gc_locker_cleared = true;
+    ml.notify_all();
+  }
+  wait_for_completion(thread, completed);
+}
+
+void ThirdPartyHeapDriver::wait_for_gc_locker() {
+  MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+  while (!_gc_locker_cleared && _state == StopRequested && !should_terminate()) {
+    ml.wait();
+  }
+}
+
+// Java threads check for safepoints when they lock, others must not.
+static Mutex::SafepointCheckFlag check_flag() {
+  return Thread::current()->is_Java_thread() ? Mutex::_safepoint_check_flag : Mutex::_no_safepoint_check_flag;
+}
+
+void ThirdPartyHeapDriver::set_requested_cause(GCCause::Cause cause) {
+  MutexLocker ml(&_lock, check_flag());
+  _requested_cause = cause;
+}
+
+void ThirdPartyHeapDriver::run_service() {
+  while (true) {
+    {
+      MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+      while (_state != StopRequested && !should_terminate()) {
+        ml.wait();
+      }
+      if (should_terminate()) {
+        return;
+      }
+    }
+    VM_ThirdPartyHeapCollect op;
+    VMThread::execute(&op);
+    if (op.blocked_by_gc_locker()) {
+      wait_for_gc_locker();
+    }
+  }
+}
+
+void ThirdPartyHeapDriver::stop_service() {
+  MonitorLocker ml(&_lock, check_flag());
+  ml.notify_all();
+}

@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPDRIVER_HPP
+#define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPDRIVER_HPP
+
+#include "gc/shared/concurrentGCThread.hpp"
+#include "gc/shared/gcCause.hpp"
+#include "gc/shared/gcVMOperations.hpp"
+#include "runtime/mutex.hpp"
+
+class ThirdPartyHeap;
+
+// The safepoint of one collection: keeps the VM thread inside doit() while the plugin's workers collect.
+class VM_ThirdPartyHeapCollect : public VM_GC_Sync_Operation {
+private:
+  bool _blocked_by_gc_locker;
+
+public:
+  VM_ThirdPartyHeapCollect() : _blocked_by_gc_locker(false) {}
+
+  virtual VMOp_Type type() const { return VMOp_ThirdPartyHeapCollect; }
+  virtual void doit();
+  virtual void doit_epilogue();
+
+  bool blocked_by_gc_locker() const { return _blocked_by_gc_locker; }
+};
+
+// Stops and resumes the world for the plugin. Its workers are not the VM thread
+// and cannot wait for a safepoint that they are to work in, so this thread
+// requests it for them:
+//
+//   worker                driver                     VM thread
+//   stop_mutators()  -->  StopRequested: execute --> collect_at_safepoint()
+//        returns     <--------------------------------- Stopped
+//   (collects)                                       (waits)
+//   resume_mutators() ------------------------------> ResumeRequested
+//        returns     <--------------------------------- Idle; safepoint ends
+//
+// When the VM thread is itself at a safepoint and wants a collection (heap
+// inspection), it serves the worker without the driver; the driver's operation,
+// if it was already on its way, then finds nothing to do.
+class ThirdPartyHeapDriver : public ConcurrentGCThread {
+private:
+  enum State { Idle, StopRequested, Stopped, ResumeRequested };
+
+  ThirdPartyHeap* const _heap;
+  mutable Monitor _lock;
+  State           _state;
+  volatile uint   _completed;         // collections since the start, for those who wait for one
+  bool            _gc_locker_cleared; // the last thread has left its JNI critical region
+  GCCause::Cause  _requested_cause;   // of the next collection, if somebody asked for one
+
+  void change_state(State from, State to);
+  void wait_for_gc_locker();
+  void wait_for_completion(JavaThread* thread, uint completed);
+
+protected:
+  virtual void run_service();
+  virtual void stop_service();
+
+public:
+  ThirdPartyHeapDriver(ThirdPartyHeap* heap);
+
+  // By a worker.
+  void stop_mutators();
+  void resume_mutators();
+
+  // By the VM thread at a safepoint. False if JNI critical regions forbid a collection now.
+  bool collect_at_safepoint();
+  // By the VM thread at a safepoint, when it has itself requested the collection: waits for the worker to come.
+  void serve_request_at_safepoint();
+
+  // By a Java thread: waits for a collection that starts after the call.
+  void block_for_gc(JavaThread* thread);
+  // By the last Java thread that leaves a JNI critical region which held a collection up.
+  void gc_locker_cleared(JavaThread* thread);
+
+  void set_requested_cause(GCCause::Cause cause);
+};
+
+#endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPDRIVER_HPP

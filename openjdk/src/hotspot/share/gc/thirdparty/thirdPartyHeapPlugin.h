@@ -1,0 +1,239 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ *
+ * The seam between HotSpot and a third-party heap: the whole ABI, in C.
+ *
+ * libjvm loads one plugin with dlopen, reads its ABI version, and exchanges two
+ * tables of functions with it: ThirdPartyHeapVMTable (what the plugin may call) and
+ * ThirdPartyHeapPluginTable (what the VM may call). The Rust mirror of this file is
+ * mmtk/src/abi.rs; both sides assert the same sizes and offsets, and each table
+ * starts with its own size, which the other side checks when they meet.
+ *
+ * Order of calls during start-up:
+ *   third_party_heap_abi_version   read, compared
+ *   third_party_heap_entry         tables exchanged
+ *   configure                      options parsed, plan chosen (flag processing)
+ *   initialize                     heap made, address range known
+ *   bind_mutator, alloc ...        the VM builds its first objects; no collection yet
+ *   enable_collection              layout handed over, workers spawned
+ *
+ * Conventions: sizes are bytes; a thread is a HotSpot Thread*; an object is its
+ * oop; functions return 0 for success where they can fail and then write one
+ * line, without a newline, into the error buffer they are given.
+ */
+#ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPPLUGIN_H
+#define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPPLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised with every change of this file that the other side can notice. */
+#define THIRD_PARTY_HEAP_ABI_VERSION 1
+
+/* Exported by the plugin: const uint32_t. */
+#define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
+/* Exported by the plugin: ThirdPartyHeapEntry. */
+#define THIRD_PARTY_HEAP_ENTRY_SYMBOL       "third_party_heap_entry"
+
+typedef struct ThirdPartyHeapThread  ThirdPartyHeapThread;  /* a HotSpot Thread */
+typedef struct ThirdPartyHeapMutator ThirdPartyHeapMutator; /* the plugin's state of one Java thread */
+typedef struct ThirdPartyHeapWorker  ThirdPartyHeapWorker;  /* the plugin's state of one GC thread */
+
+/*
+ * A root slot: the address of a word that holds a reference. With compressed
+ * oops a plain address is that of a narrowOop; THIRD_PARTY_HEAP_WIDE_SLOT marks
+ * the address of a full oop. Without compressed oops no slot is marked. Slots in
+ * compiled code need not be aligned.
+ */
+typedef uintptr_t ThirdPartyHeapSlot;
+#define THIRD_PARTY_HEAP_WIDE_SLOT ((ThirdPartyHeapSlot)1 << 63)
+
+/* The plugin's receiver of root slots; the array belongs to the VM. */
+typedef struct ThirdPartyHeapRootSink {
+  void (*report)(void* context, const ThirdPartyHeapSlot* slots, size_t count);
+  void* context;
+} ThirdPartyHeapRootSink;
+
+/* The VM's receiver of text that the plugin prints (heap info). */
+typedef struct ThirdPartyHeapTextSink {
+  void (*write)(void* context, const char* text, size_t length);
+  void* context;
+} ThirdPartyHeapTextSink;
+
+/* Sets of strong roots that are not those of one Java thread. Each can be scanned by one worker while others scan others. */
+enum ThirdPartyHeapRootSet {
+  THIRD_PARTY_HEAP_ROOTS_CLASS_LOADER_DATA = 0, /* all class loader data; there is no class unloading */
+  THIRD_PARTY_HEAP_ROOTS_CODE_CACHE        = 1, /* oops embedded in compiled code */
+  THIRD_PARTY_HEAP_ROOTS_OOP_STORAGES      = 2, /* strong OopStorages: JNI globals, VM globals, ... */
+  THIRD_PARTY_HEAP_ROOTS_VM_THREAD         = 3,
+  THIRD_PARTY_HEAP_ROOTS_COUNT             = 4
+};
+
+/* HotSpot's layout of objects and classes, so that the plugin scans objects without an upcall per object. Offsets in bytes. */
+typedef struct ThirdPartyHeapLayout {
+  uint64_t size;                             /* sizeof(ThirdPartyHeapLayout) */
+  uint64_t narrow_klass_base;
+  uint32_t narrow_klass_shift;
+  uint32_t use_compressed_class_pointers;
+  /* oopDesc, arrayOopDesc */
+  uint32_t klass_offset;                     /* Klass* or narrowKlass in an object */
+  uint32_t array_length_offset;              /* int32_t */
+  uint32_t object_array_base_offset;         /* first element of an object array */
+  /* Klass */
+  uint32_t klass_layout_helper_offset;       /* int32_t, encoded as klass.hpp says */
+  uint32_t klass_id_offset;                  /* int32_t, one of the id_ values below */
+  uint32_t klass_vtable_length_offset;       /* int32_t, words */
+  int32_t  id_instance;
+  int32_t  id_instance_ref;
+  int32_t  id_instance_mirror;
+  int32_t  id_instance_class_loader;
+  int32_t  id_type_array;
+  int32_t  id_object_array;
+  /* InstanceKlass: the oop map blocks follow header, vtable and itable */
+  uint32_t instance_klass_header_size;       /* where the vtable starts */
+  uint32_t instance_klass_itable_length_offset;        /* int32_t, words */
+  uint32_t instance_klass_oop_map_size_offset;         /* int32_t, words */
+  uint32_t instance_klass_reference_type_offset;       /* uint8_t, one of the reference_ values below */
+  uint32_t oop_map_block_size;               /* an OopMapBlock: int32_t offset, uint32_t count */
+  /* java.lang.Class objects (class mirrors) */
+  uint32_t mirror_static_fields_offset;      /* first static reference field */
+  uint32_t mirror_static_oop_count_offset;   /* int32_t in the mirror: how many of them */
+  uint32_t mirror_oop_size_offset;           /* int32_t in the mirror: its size in words */
+  /* java.lang.ref.Reference */
+  uint32_t reference_referent_offset;
+  uint32_t reference_discovered_offset;
+  uint32_t reference_next_offset;
+  uint32_t soft_reference_timestamp_offset;  /* int64_t */
+  uint8_t  reference_soft;
+  uint8_t  reference_weak;
+  uint8_t  reference_final;
+  uint8_t  reference_phantom;
+} ThirdPartyHeapLayout;
+
+/* What a plugin says of itself after its options are known. */
+typedef struct ThirdPartyHeapPlan {
+  uint64_t    size;                 /* sizeof(ThirdPartyHeapPlan), set by the VM */
+  const char* name;                 /* as given to plan=, lives for ever */
+  uint64_t    min_heap_size;        /* the smallest -Xmx that makes sense */
+  uint32_t    moves_objects;        /* objects may change their address in a collection */
+  uint32_t    collects;             /* 0: never collects (NoGC) */
+  uint32_t    supports_tlab;        /* alloc_tlab gives buffers */
+  uint32_t    gc_threads;           /* "threads" as set by an option, 0 if not set */
+} ThirdPartyHeapPlan;
+
+/* What the VM asks for when the heap is made. */
+typedef struct ThirdPartyHeapConfig {
+  uint64_t size;                    /* sizeof(ThirdPartyHeapConfig) */
+  uint64_t min_heap_size;           /* -Xms */
+  uint64_t max_heap_size;           /* -Xmx */
+  uint32_t gc_threads;              /* workers to spawn, at least 1 */
+  uint32_t use_compressed_oops;
+  uint32_t object_alignment;        /* always 8 */
+  uint32_t thread_mutator_offset;   /* ThirdPartyHeapMutator* inside a thread; null if it has none */
+} ThirdPartyHeapConfig;
+
+/* The address range that objects may lie in; with compressed oops it ends at or below 32 GiB. */
+typedef struct ThirdPartyHeapRange {
+  uint64_t start;
+  uint64_t end;
+} ThirdPartyHeapRange;
+
+/* What the plugin may call. */
+typedef struct ThirdPartyHeapVMTable {
+  uint64_t size;                    /* sizeof(ThirdPartyHeapVMTable) */
+
+  /* Never returns: ends the VM as an internal error, with an hs_err file that shows the message. */
+  void (*fatal)(const char* message);
+  /* Never returns: the operating system gave no memory. */
+  void (*out_of_os_memory)(const char* message, uint64_t bytes);
+  /* Writes one line to the unified log: tags gc, level 1 error .. 5 trace. */
+  void (*log)(int32_t level, const char* message);
+  int32_t (*is_log_enabled)(int32_t level);
+
+  /* Makes a GC thread that calls run_worker(thread, worker). */
+  void (*spawn_worker)(ThirdPartyHeapWorker* worker);
+
+  /* By a worker: brings all Java threads to a safepoint, returns when they are there. */
+  void (*stop_all_mutators)(ThirdPartyHeapThread* worker);
+  /* By a worker: ends the safepoint. */
+  void (*resume_mutators)(ThirdPartyHeapThread* worker);
+  /* By a Java thread (or the VM thread at a safepoint) that has asked for a collection: returns when one is over. */
+  void (*block_for_gc)(ThirdPartyHeapThread* thread);
+
+  /* All bound mutators. Call only while mutators are stopped or under no concurrency that ends threads. */
+  void (*mutators_do)(void (*visit)(void* context, ThirdPartyHeapMutator* mutator, ThirdPartyHeapThread* thread), void* context);
+  uint64_t (*number_of_mutators)(void);
+
+  /* Roots; only inside a collection. */
+  void (*scan_thread_roots)(ThirdPartyHeapThread* thread, const ThirdPartyHeapRootSink* sink);
+  void (*scan_roots)(int32_t root_set, const ThirdPartyHeapRootSink* sink);
+  /* Before roots are scanned for a second time in one collection (MarkCompact). */
+  void (*prepare_for_roots_re_scanning)(void);
+
+  /* Weak roots: asks is_reachable of each referent; clears the slot, or stores forwarded(). After reference processing. */
+  void (*process_weak_roots)(void);
+  /* Stores forwarded() into each remaining weak root (MarkCompact's second pass). */
+  void (*forward_weak_roots)(void);
+
+  /* Soft references: whether this collection clears all of them, and the clock (ms) and the age (ms) from which on one is cleared. */
+  void (*soft_reference_policy)(int32_t* clear_all, int64_t* clock, int64_t* max_age);
+  /* Makes head the VM's list of pending references; returns the old head, which the caller links behind its tail. */
+  void* (*swap_reference_pending_list)(void* head);
+
+  /* For the assertions of debug builds: the VM's own answers. */
+  uint64_t (*debug_object_size)(const void* object);
+  void (*debug_scan_object)(const void* object, const ThirdPartyHeapRootSink* sink);
+  void (*debug_print_object)(const void* object);
+} ThirdPartyHeapVMTable;
+
+/* What the VM may call. */
+typedef struct ThirdPartyHeapPluginTable {
+  uint64_t    size;                 /* sizeof(ThirdPartyHeapPluginTable) */
+  const char* name;                 /* build name, e.g. "stock" */
+  const char* version;              /* e.g. "mmtk 0.33.0" */
+
+  /* Parses "key=value,..." (may be null) after the MMTK_* environment, which it overrides. */
+  int32_t (*configure)(const char* options, ThirdPartyHeapPlan* plan, char* error, size_t error_size);
+  int32_t (*initialize)(const ThirdPartyHeapConfig* config, ThirdPartyHeapRange* range, char* error, size_t error_size);
+  void (*enable_collection)(ThirdPartyHeapThread* thread, const ThirdPartyHeapLayout* layout);
+
+  ThirdPartyHeapMutator* (*bind_mutator)(ThirdPartyHeapThread* thread);
+  void (*destroy_mutator)(ThirdPartyHeapMutator* mutator);
+
+  /* Memory for one object, not zeroed; may block for a collection; null when out of memory. */
+  void* (*alloc)(ThirdPartyHeapMutator* mutator, size_t bytes);
+  /* A buffer of at least min_bytes for bump allocation, its size in *actual_bytes; it ends with the next collection. Null: use alloc. */
+  void* (*alloc_tlab)(ThirdPartyHeapMutator* mutator, size_t min_bytes, size_t* actual_bytes);
+
+  /* A collection on request; returns when it is over. By a Java thread or, at a safepoint, the VM thread. */
+  void (*collect)(ThirdPartyHeapThread* thread, int32_t exhaustive);
+  /* Body of a GC thread. */
+  void (*run_worker)(ThirdPartyHeapThread* thread, ThirdPartyHeapWorker* worker);
+
+  uint64_t (*used_bytes)(void);     /* charged to the heap now */
+  uint64_t (*total_bytes)(void);    /* current heap size, between -Xms and -Xmx */
+  int32_t (*is_in_heap)(const void* address);
+
+  /* Only inside a collection, after marking. */
+  int32_t (*is_reachable)(const void* object);
+  void* (*forwarded)(void* object); /* the object's new address, or itself */
+
+  void (*harness_begin)(ThirdPartyHeapThread* thread);
+  void (*harness_end)(ThirdPartyHeapThread* thread);
+
+  /* Text of jcmd GC.heap_info: one line a space, indented by one blank. */
+  void (*print_heap)(const ThirdPartyHeapTextSink* sink);
+} ThirdPartyHeapPluginTable;
+
+/* Keeps vm for ever; null, with a line in error, if the tables do not fit. */
+typedef const ThirdPartyHeapPluginTable* (*ThirdPartyHeapEntry)(const ThirdPartyHeapVMTable* vm, char* error, size_t error_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SHARE_GC_THIRDPARTY_THIRDPARTYHEAPPLUGIN_H */

@@ -1,0 +1,124 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#include "precompiled.hpp"
+#include "classfile/classLoaderData.hpp"
+#include "classfile/classLoaderDataGraph.hpp"
+#include "code/codeCache.hpp"
+#include "code/nmethod.hpp"
+#include "gc/shared/oopStorageSet.inline.hpp"
+#include "gc/shared/weakProcessor.hpp"
+#include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "gc/thirdparty/thirdPartyHeapRoots.hpp"
+#include "memory/resourceArea.hpp"
+#include "oops/access.inline.hpp"
+#include "oops/compressedOops.inline.hpp"
+#include "runtime/handles.inline.hpp"
+#include "runtime/thread.hpp"
+#include "runtime/vmThread.hpp"
+
+void ThirdPartyHeapSlotClosure::flush() {
+  if (_count != 0) {
+    _sink->report(_sink->context, _slots, _count);
+    _count = 0;
+  }
+}
+
+void ThirdPartyHeapSlotClosure::push(ThirdPartyHeapSlot slot) {
+  if (_count == Capacity) {
+    flush();
+  }
+  _slots[_count++] = slot;
+}
+
+void ThirdPartyHeapSlotClosure::do_oop(oop* p) {
+  if (*p != NULL) {
+    push((ThirdPartyHeapSlot)p | (UseCompressedOops ? THIRD_PARTY_HEAP_WIDE_SLOT : 0));
+  }
+}
+
+void ThirdPartyHeapSlotClosure::do_oop(narrowOop* p) {
+  if (!CompressedOops::is_null(*p)) {
+    push((ThirdPartyHeapSlot)p);
+  }
+}
+
+void ThirdPartyHeapRoots::oops_do(int32_t root_set, OopClosure* closure) {
+  switch (root_set) {
+    case THIRD_PARTY_HEAP_ROOTS_CLASS_LOADER_DATA: {
+      CLDToOopClosure cld_closure(closure, ClassLoaderData::_claim_none);
+      ClassLoaderDataGraph::cld_do(&cld_closure);
+      break;
+    }
+    case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE: {
+      CodeBlobToOopClosure code_closure(closure, !CodeBlobToOopClosure::FixRelocations);
+      CodeCache::blobs_do(&code_closure);
+      break;
+    }
+    case THIRD_PARTY_HEAP_ROOTS_OOP_STORAGES:
+      OopStorageSet::strong_oops_do(closure);
+      break;
+    case THIRD_PARTY_HEAP_ROOTS_VM_THREAD:
+      VMThread::vm_thread()->oops_do(closure, NULL);
+      break;
+    default:
+      fatal("unknown root set %d", root_set);
+  }
+}
+
+void ThirdPartyHeapRoots::scan(int32_t root_set, const ThirdPartyHeapRootSink* sink) {
+  ResourceMark rm;
+  HandleMark hm(Thread::current());
+  ThirdPartyHeapSlotClosure closure(sink);
+  oops_do(root_set, &closure);
+}
+
+void ThirdPartyHeapRoots::scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink) {
+  ResourceMark rm;
+  HandleMark hm(Thread::current());
+  ThirdPartyHeapSlotClosure closure(sink);
+  thread->oops_do(&closure, NULL /* all compiled code is scanned by its own root set */);
+}
+
+class ThirdPartyHeapIsReachableClosure : public BoolObjectClosure {
+public:
+  virtual bool do_object_b(oop object) {
+    return ThirdPartyHeapLoader::plugin()->is_reachable(cast_from_oop<void*>(object)) != 0;
+  }
+};
+
+// Weak roots lie in OopStorages, which hold full oops only.
+class ThirdPartyHeapForwardClosure : public OopClosure {
+public:
+  virtual void do_oop(oop* p) {
+    const oop old = *p;
+    if (old != NULL) {
+      *p = cast_to_oop(ThirdPartyHeapLoader::plugin()->forwarded(cast_from_oop<void*>(old)));
+    }
+  }
+
+  virtual void do_oop(narrowOop* p) { ShouldNotReachHere(); }
+};
+
+void ThirdPartyHeapRoots::process_weak() {
+  ResourceMark rm;
+  HandleMark hm(Thread::current());
+  ThirdPartyHeapIsReachableClosure is_reachable;
+  ThirdPartyHeapForwardClosure forward;
+  WeakProcessor::weak_oops_do(&is_reachable, &forward);
+}
+
+void ThirdPartyHeapRoots::forward_weak() {
+  ThirdPartyHeapForwardClosure forward;
+  WeakProcessor::oops_do(&forward);
+}
+
+static void fix_oop_relocations(nmethod* nm) {
+  if (nm->is_alive()) {
+    nm->fix_oop_relocations();
+  }
+}
+
+void ThirdPartyHeapRoots::fix_compiled_code() {
+  CodeCache::nmethods_do(fix_oop_relocations);
+}

@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPROOTS_HPP
+#define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPROOTS_HPP
+
+#include "gc/thirdparty/thirdPartyHeapPlugin.h"
+#include "memory/allStatic.hpp"
+#include "memory/iterator.hpp"
+
+// Collects slots and reports them to the plugin by the hundred.
+class ThirdPartyHeapSlotClosure : public BasicOopIterateClosure {
+private:
+  static const size_t Capacity = 512;
+
+  const ThirdPartyHeapRootSink* const _sink;
+  size_t                              _count;
+  ThirdPartyHeapSlot                  _slots[Capacity];
+
+  void push(ThirdPartyHeapSlot slot);
+  void flush();
+
+public:
+  explicit ThirdPartyHeapSlotClosure(const ThirdPartyHeapRootSink* sink) : _sink(sink), _count(0) {}
+  ~ThirdPartyHeapSlotClosure() { flush(); }
+
+  virtual void do_oop(oop* p);
+  virtual void do_oop(narrowOop* p);
+
+  // References are plain fields here: the plugin does its own discovery.
+  virtual ReferenceIterationMode reference_iteration_mode() { return DO_FIELDS; }
+};
+
+// All roots of the VM. Strong ones are reported as slots, weak ones processed in place.
+class ThirdPartyHeapRoots : AllStatic {
+public:
+  // Reports the roots of one set (ThirdPartyHeapRootSet).
+  static void scan(int32_t root_set, const ThirdPartyHeapRootSink* sink);
+  static void scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink);
+
+  // The same sets, to a closure of the VM.
+  static void oops_do(int32_t root_set, OopClosure* closure);
+
+  static void process_weak();
+  static void forward_weak();
+
+  // Compiled code repeats the oops of its oop table as immediates: patches them after objects have moved.
+  static void fix_compiled_code();
+};
+
+#endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPROOTS_HPP

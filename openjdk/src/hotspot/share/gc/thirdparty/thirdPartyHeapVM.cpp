@@ -1,0 +1,151 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#include "precompiled.hpp"
+#include "classfile/javaClasses.hpp"
+#include "compiler/oopMap.hpp"
+#include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapDriver.hpp"
+#include "gc/thirdparty/thirdPartyHeapRoots.hpp"
+#include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
+#include "gc/thirdparty/thirdPartyHeapVM.hpp"
+#include "logging/log.hpp"
+#include "memory/iterator.inline.hpp"
+#include "memory/universe.hpp"
+#include "oops/oop.inline.hpp"
+#include "runtime/thread.inline.hpp"
+#include "runtime/threadSMR.hpp"
+#include "utilities/debug.hpp"
+
+static ThirdPartyHeapDriver* driver() {
+  return ThirdPartyHeap::heap()->driver();
+}
+
+static void vm_fatal(const char* message) {
+  fatal("%s", message);
+}
+
+static void vm_out_of_os_memory(const char* message, uint64_t bytes) {
+  vm_exit_out_of_memory(bytes, OOM_MMAP_ERROR, "%s", message);
+}
+
+// The ABI numbers levels from error (1) to trace (5); LogLevel counts the other way.
+static LogLevelType log_level(int32_t level) {
+  return (LogLevelType)(LogLevel::Error + 1 - level);
+}
+
+static void vm_log(int32_t level, const char* message) {
+  LogImpl<LOG_TAGS(gc)> log;
+  switch (level) {
+    case 1:  log.error("%s", message); break;
+    case 2:  log.warning("%s", message); break;
+    case 3:  log.info("%s", message); break;
+    case 4:  log.debug("%s", message); break;
+    default: log.trace("%s", message); break;
+  }
+}
+
+static int32_t vm_is_log_enabled(int32_t level) {
+  return LogImpl<LOG_TAGS(gc)>::is_level(log_level(level));
+}
+
+static void vm_spawn_worker(ThirdPartyHeapWorker* worker) {
+  ThirdPartyHeap::heap()->spawn_worker(worker);
+}
+
+static void vm_stop_all_mutators(ThirdPartyHeapThread* worker) {
+  driver()->stop_mutators();
+}
+
+static void vm_resume_mutators(ThirdPartyHeapThread* worker) {
+  driver()->resume_mutators();
+}
+
+static void vm_block_for_gc(ThirdPartyHeapThread* thread) {
+  Thread* const current = (Thread*)thread;
+  assert(current == Thread::current(), "a thread blocks itself");
+  if (current->is_VM_thread()) {
+    driver()->serve_request_at_safepoint();
+  } else {
+    driver()->block_for_gc(current->as_Java_thread());
+  }
+}
+
+static void vm_mutators_do(void (*visit)(void* context, ThirdPartyHeapMutator* mutator, ThirdPartyHeapThread* thread),
+                           void* context) {
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(thread);
+    if (mutator != NULL) {
+      visit(context, mutator, (ThirdPartyHeapThread*)thread);
+    }
+  }
+}
+
+static uint64_t vm_number_of_mutators() {
+  uint64_t count = 0;
+  vm_mutators_do([](void* count, ThirdPartyHeapMutator*, ThirdPartyHeapThread*) { (*(uint64_t*)count)++; }, &count);
+  return count;
+}
+
+static void vm_scan_thread_roots(ThirdPartyHeapThread* thread, const ThirdPartyHeapRootSink* sink) {
+  ThirdPartyHeapRoots::scan_thread(((Thread*)thread)->as_Java_thread(), sink);
+}
+
+// Derived pointers are recorded once: the first scan has replaced them by the addresses of their bases.
+static void vm_prepare_for_roots_re_scanning() {
+#if COMPILER2_OR_JVMCI
+  DerivedPointerTable::set_active(false);
+#endif
+}
+
+static void vm_soft_reference_policy(int32_t* clear_all, int64_t* clock, int64_t* max_age) {
+  ThirdPartyHeap* const heap = ThirdPartyHeap::heap();
+  *clear_all = heap->soft_ref_policy()->should_clear_all_soft_refs();
+  *clock = java_lang_ref_SoftReference::clock();
+  *max_age = heap->soft_reference_max_age();
+}
+
+static void* vm_swap_reference_pending_list(void* head) {
+  return cast_from_oop<void*>(Universe::swap_reference_pending_list(cast_to_oop(head)));
+}
+
+static uint64_t vm_debug_object_size(const void* object) {
+  return cast_to_oop(object)->size() * HeapWordSize;
+}
+
+static void vm_debug_scan_object(const void* object, const ThirdPartyHeapRootSink* sink) {
+  ThirdPartyHeapSlotClosure closure(sink);
+  cast_to_oop(object)->oop_iterate(&closure);
+}
+
+static void vm_debug_print_object(const void* object) {
+  ResourceMark rm;
+  cast_to_oop(object)->print_on(tty);
+}
+
+const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
+  static const ThirdPartyHeapVMTable table = {
+    sizeof(ThirdPartyHeapVMTable),
+    vm_fatal,
+    vm_out_of_os_memory,
+    vm_log,
+    vm_is_log_enabled,
+    vm_spawn_worker,
+    vm_stop_all_mutators,
+    vm_resume_mutators,
+    vm_block_for_gc,
+    vm_mutators_do,
+    vm_number_of_mutators,
+    vm_scan_thread_roots,
+    ThirdPartyHeapRoots::scan,
+    vm_prepare_for_roots_re_scanning,
+    ThirdPartyHeapRoots::process_weak,
+    ThirdPartyHeapRoots::forward_weak,
+    vm_soft_reference_policy,
+    vm_swap_reference_pending_list,
+    vm_debug_object_size,
+    vm_debug_scan_object,
+    vm_debug_print_object,
+  };
+  return &table;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary jcmd GC.run collects, GC.heap_info shows the heap, GC.class_histogram counts the live instances.
+ * @library /lib
+ * @run main/othervm -Xmx96m Jcmd
+ */
+
+import heap.Check;
+import heap.Heap;
+import heap.Tool;
+import java.lang.ref.Reference;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+public class Jcmd {
+    private static final int INSTANCES = 12_345;
+
+    private static final class Counted {
+        long first;
+        long second;
+    }
+
+    public static void main(String[] args) throws Exception {
+        run();
+        heapInfo();
+        histogram();
+    }
+
+    private static String jcmd(String... arguments) throws InterruptedException {
+        String[] command = new String[arguments.length + 2];
+        command[0] = Tool.ofJdk("jcmd");
+        command[1] = Long.toString(ProcessHandle.current().pid());
+        System.arraycopy(arguments, 0, command, 2, arguments.length);
+        return Tool.run(command);
+    }
+
+    private static void run() throws InterruptedException {
+        long before = Heap.collections();
+        String output = jcmd("GC.run");
+        Check.matches("Command executed successfully", output, "GC.run");
+        Check.that(Heap.collections() > before, "GC.run collects");
+    }
+
+    private static void heapInfo() throws InterruptedException {
+        String output = jcmd("GC.heap_info");
+        Check.matches("total [0-9]+K, used [0-9]+K", output, "sizes in GC.heap_info");
+        Check.matches("Metaspace +used [0-9]+K", output, "the metaspace in GC.heap_info");
+        String plan = System.getProperty("test.java.opts", "");
+        Matcher selected = Pattern.compile("plan=(\\w+)").matcher(plan);
+        Matcher plugin = Pattern.compile("ThirdPartyHeapPlugin=([\\w.-]+)").matcher(plan);
+        if (selected.find() && plugin.find()) {
+            Check.matches("plan " + selected.group(1) + ", plugin " + plugin.group(1) + " \\(mmtk [0-9.]+\\)", output,
+                    "plan and plugin in GC.heap_info");
+        }
+    }
+
+    private static void histogram() throws InterruptedException {
+        Counted[] live = new Counted[INSTANCES];
+        for (int i = 0; i < INSTANCES; i++) {
+            live[i] = new Counted();
+            live[i] = new Counted();
+        }
+        String[] fields = jcmd("GC.class_histogram").lines().filter(line -> line.endsWith(" Jcmd$Counted"))
+                .findFirst().orElseThrow(() -> new AssertionError("no Jcmd$Counted in the histogram")).trim().split("\\s+");
+        Check.equal(INSTANCES, Integer.parseInt(fields[1]), "live instances");
+        // Header of 12 bytes (16 without compressed class pointers) and two longs.
+        Check.equal(INSTANCES * 32, Integer.parseInt(fields[2]), "their bytes");
+        Reference.reachabilityFence(live);
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary -Xlog:gc prints one line a collection in HotSpot's form, numbered without gaps; -Xlog:gc* and debug levels add to it and do no harm.
+ * @library /lib
+ * @run main LogFormat
+ */
+
+import heap.Check;
+import heap.Child;
+import heap.Heap;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+public class LogFormat {
+    private static final Pattern LINE = Pattern.compile(
+            "\\[[0-9.]+s\\]\\[info *\\]\\[gc *\\] GC\\((\\d+)\\) Pause (?:Full|Young) \\(([^()]+(?:\\(\\))?)\\) (\\d+)M->(\\d+)M\\((\\d+)M\\) \\d+\\.\\d{3}ms");
+
+    public static void main(String[] args) throws Exception {
+        List<Matcher> lines = Child.with("-Xmx64m", "-Xlog:gc").main(Main.class).mustExitCleanly(0).out().lines()
+                .filter(line -> line.contains("Pause")).map(LINE::matcher).collect(Collectors.toList());
+        check(lines);
+        for (String log : List.of("-Xlog:gc*", "-Xlog:gc*=debug", "-Xlog:gc*=trace:file=gc.log", "-Xlog:safepoint*,gc+heap*=debug")) {
+            Child.with("-Xmx64m", log).main(Main.class).mustExitCleanly(0);
+        }
+        Check.equal(0L, Child.with("-Xmx64m").main(Main.class).mustExitCleanly(0).out().lines().count(), "lines printed without -Xlog");
+    }
+
+    private static void check(List<Matcher> lines) {
+        boolean explicit = false;
+        boolean byAllocation = false;
+        Check.that(lines.size() >= 4, "lines of collections: " + lines.size());
+        for (int i = 0; i < lines.size(); i++) {
+            Matcher line = lines.get(i);
+            Check.that(line.matches(), "the form of line " + i + ": " + line);
+            Check.equal(i, Integer.parseInt(line.group(1)), "the number of a collection");
+            explicit |= line.group(2).equals("System.gc()");
+            byAllocation |= line.group(2).equals("Allocation Failure");
+            Check.that(Integer.parseInt(line.group(5)) <= 64, "the total size of the heap: " + line.group(5));
+            Check.that(Integer.parseInt(line.group(3)) <= 64 && Integer.parseInt(line.group(4)) <= 64, "the used size");
+        }
+        Check.that(explicit && byAllocation, "both causes occur");
+    }
+
+    public static class Main {
+        public static void main(String[] args) {
+            Heap.churn(200 * Heap.MIB);
+            System.gc();
+            System.gc();
+        }
+    }
+}

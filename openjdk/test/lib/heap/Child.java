@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+package heap;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * A JVM that a test starts: the JDK under test with the options under test, in an empty folder of its own.
+ * What it prints is kept in files there, so that it never waits for a reader.
+ */
+public final class Child {
+    private static final int TIMEOUT_SECONDS = 120;
+
+    private final List<String> command = new ArrayList<>();
+    private final Map<String, String> environment = new TreeMap<>();
+    private final Path folder;
+    private Process process;
+
+    private Child(List<String> inherited) {
+        command.add(Tool.ofJdk("java"));
+        command.addAll(inherited);
+        try {
+            folder = Files.createTempDirectory(Path.of("").toAbsolutePath(), "child");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The options that jtreg was told to test with. */
+    public static List<String> optionsUnderTest() {
+        List<String> options = new ArrayList<>();
+        for (String property : List.of("test.vm.opts", "test.java.opts")) {
+            Stream.of(System.getProperty(property, "").split("\\s+")).filter(o -> !o.isEmpty()).forEach(options::add);
+        }
+        return options;
+    }
+
+    /** A JVM with the options under test and {@code options}. */
+    public static Child with(String... options) {
+        return new Child(optionsUnderTest()).and(options);
+    }
+
+    /** A JVM with {@code options} alone. */
+    public static Child withOnly(String... options) {
+        return new Child(List.of()).and(options);
+    }
+
+    /** Adds options, or arguments behind the main class. */
+    public Child and(String... options) {
+        command.addAll(List.of(options));
+        return this;
+    }
+
+    /** Adds the main class, with the class path of the test, and its arguments. */
+    public Child main(Class<?> main, String... arguments) {
+        return and("-cp", System.getProperty("test.class.path", System.getProperty("java.class.path")), main.getName())
+                .and(arguments);
+    }
+
+    /** Sets an environment variable. */
+    public Child variable(String name, String value) {
+        environment.put(name, value);
+        return this;
+    }
+
+    /** Starts it and returns at once. */
+    public Child start() {
+        ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile())
+                .redirectOutput(folder.resolve("stdout").toFile()).redirectError(folder.resolve("stderr").toFile());
+        builder.environment().keySet().removeIf(name -> name.startsWith("MMTK_"));
+        builder.environment().putAll(environment);
+        System.out.println("child: " + environment + " " + String.join(" ", command));
+        try {
+            process = builder.start();
+            process.getOutputStream().close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return this;
+    }
+
+    /** Starts it if it is not running, and waits for its end. Fails if it does not end, or ends with another exit code. */
+    public Child mustExit(int code) throws InterruptedException {
+        if (process == null) {
+            start();
+        }
+        if (!process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
+            // The stacks of all threads, in its output, for whoever looks into the hang.
+            Tool.run("kill", "-QUIT", Long.toString(process.pid()));
+            process.waitFor(5, TimeUnit.SECONDS);
+            process.destroyForcibly();
+            throw new AssertionError("it hangs:\n" + this);
+        }
+        if (process.exitValue() != code) {
+            throw new AssertionError("exit code " + process.exitValue() + " instead of " + code + ":\n" + this);
+        }
+        return this;
+    }
+
+    /** As {@link #mustExit}, and nothing crashed. */
+    public Child mustExitCleanly(int code) throws InterruptedException {
+        mustExit(code);
+        Check.equal(List.of(), crashFiles(), "files of a crash");
+        return this;
+    }
+
+    /** Files that a crash left in its folder. */
+    public List<Path> crashFiles() {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.filter(file -> file.getFileName().toString().matches("(hs_err|core|replay).*"))
+                    .collect(Collectors.toList());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** What it has printed on standard output. */
+    public String out() {
+        return read("stdout");
+    }
+
+    /** What it has printed on standard error. */
+    public String err() {
+        return read("stderr");
+    }
+
+    /** A file in its folder. */
+    public Path file(String name) {
+        return folder.resolve(name);
+    }
+
+    /** Whether it runs. */
+    public boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** Its process id. */
+    public long pid() {
+        return process.pid();
+    }
+
+    /** Ends it by force, if it still runs. */
+    public void kill() throws InterruptedException {
+        process.destroyForcibly().waitFor();
+    }
+
+    /** Runs jcmd of the JDK under test on it and returns what that prints. */
+    public String jcmd(String... arguments) throws InterruptedException {
+        List<String> command = new ArrayList<>(List.of(Tool.ofJdk("jcmd"), Long.toString(pid())));
+        command.addAll(List.of(arguments));
+        return Tool.run(command.toArray(String[]::new));
+    }
+
+    private String read(String name) {
+        try {
+            return Files.readString(folder.resolve(name));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return String.join(" ", command) + "\n-- stdout\n" + tail(out()) + "\n-- stderr\n" + tail(err());
+    }
+
+    private static String tail(String text) {
+        return text.length() <= 8000 ? text : "..." + text.substring(text.length() - 8000);
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+package heap;
+
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** What tests ask of the heap that they run on. */
+public final class Heap {
+    public static final int MIB = 1 << 20;
+
+    private static volatile Object sink;
+
+    private Heap() {}
+
+    /** Collects the whole heap some times, so that a moving plan moves objects there and back. */
+    public static void collect(int times) {
+        for (int i = 0; i < times; i++) {
+            System.gc();
+        }
+    }
+
+    /** The collections since the start of the VM, of all collectors. */
+    public static long collections() {
+        return ManagementFactory.getGarbageCollectorMXBeans().stream()
+                .mapToLong(GarbageCollectorMXBean::getCollectionCount).sum();
+    }
+
+    /** Allocates {@code bytes}, roughly, in small objects that die at once. */
+    public static void churn(long bytes) {
+        for (long i = 0; i < bytes; i += 128) {
+            sink = new byte[112];
+        }
+        sink = null;
+    }
+
+    /** A thread that collects until it is closed, with allocation between the collections. */
+    public static final class Collector implements AutoCloseable {
+        private final AtomicBoolean done = new AtomicBoolean();
+        private final Thread thread = new Thread(this::run, "collector");
+        private volatile Throwable failure;
+
+        /** Starts the thread. */
+        public Collector() {
+            thread.setDaemon(true);
+            thread.start();
+        }
+
+        private void run() {
+            try {
+                while (!done.get()) {
+                    churn(64 << 10);
+                    System.gc();
+                }
+            } catch (Throwable e) {
+                failure = e;
+            }
+        }
+
+        /** Ends the thread and waits for its end. */
+        @Override
+        public void close() throws InterruptedException {
+            done.set(true);
+            thread.join();
+            if (failure != null) {
+                throw new AssertionError("the collecting thread failed", failure);
+            }
+        }
+    }
+}

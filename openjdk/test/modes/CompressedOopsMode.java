@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary Small heaps use unscaled compressed oops, larger ones scaled, the largest none.
+ * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @library /lib
+ * @run main/timeout=300 CompressedOopsMode
+ */
+
+import heap.Check;
+import heap.Child;
+
+public class CompressedOopsMode {
+    public static void main(String[] args) throws Exception {
+        mode("32-bit", "-Xmx64m");
+        mode("32-bit", "-Xmx2g");
+        mode("Zero based", "-Xmx4g");
+        mode("Zero based", "-Xmx20g");
+        mode("null", "-Xmx64g");
+        mode("null", "-Xmx64m", "-XX:-UseCompressedOops");
+        mode("null", "-Xmx64g", "-XX:-UseCompressedOops");
+    }
+
+    private static void mode(String mode, String... options) throws Exception {
+        Child child = Child.with("-Xms48m").and(options).main(Main.class).mustExitCleanly(0);
+        Check.equal(mode, child.out().strip(), "the mode for " + String.join(" ", options));
+    }
+
+    public static class Main {
+        public static void main(String[] args) {
+            System.gc();
+            System.out.println(System.getProperty("java.vm.compressedOopsMode"));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The embedder's mark bits, read a 64-bit word at a time.
+
+use crate::config::PAGE_BYTES;
+
+/// log2 of the bytes of heap that one mark bit stands for.
+pub const LOG_GRANULE_BYTES: u32 = 3;
+/// Words of mark bits for an OS page.
+pub const WORDS_PER_PAGE: usize = PAGE_BYTES >> (LOG_GRANULE_BYTES + 6);
+
+/// A bitmap with one bit for each 8 bytes of heap, lowest bit of a word first. An object is marked by
+/// the bit of the first granule of its cell, and no other bit of its cell is ever set.
+#[derive(Clone, Copy, Debug)]
+pub struct MarkBits {
+    bitmap: usize,
+    heap: usize,
+}
+
+impl MarkBits {
+    /// The bitmap at address `bitmap`, whose first word holds the bits for the 512 bytes of heap from
+    /// address `heap` on. The provenance of the memory must have been exposed.
+    ///
+    /// # Safety
+    /// For every chunk that is added to a [`Heap`](crate::Heap) with this bitmap, the bits must stay
+    /// readable as long as the heap lives, and nobody may write to those of a chunk while a block in
+    /// it can be swept: from the end of marking to the beginning of the next collection.
+    ///
+    /// # Panics
+    /// If `bitmap` or `heap` is not aligned to a word of bits (8 and 512 bytes).
+    pub unsafe fn new(bitmap: usize, heap: usize) -> MarkBits {
+        assert!(
+            bitmap % 8 == 0 && heap % 512 == 0,
+            "mark bits must be aligned to words"
+        );
+        MarkBits { bitmap, heap }
+    }
+
+    /// The bits of the page at `page`, an address inside a chunk of the heap.
+    #[inline]
+    pub(crate) fn of_page(&self, page: usize) -> &[u64; WORDS_PER_PAGE] {
+        debug_assert!(page % PAGE_BYTES == 0 && page >= self.heap);
+        let word = self.bitmap + ((page - self.heap) >> (LOG_GRANULE_BYTES + 3));
+        // SAFETY: `new` demands that the words be readable and unchanging for pages of the heap, and
+        // no other page comes here.
+        unsafe { &*std::ptr::with_exposed_provenance(word) }
+    }
+
+    /// Whether the object in the cell at `cell` is marked.
+    pub(crate) fn is_marked(&self, cell: usize) -> bool {
+        let granule = (cell % PAGE_BYTES) >> LOG_GRANULE_BYTES;
+        self.of_page(cell - cell % PAGE_BYTES)[granule / 64] >> (granule % 64) & 1 != 0
+    }
+}
+
+/// Calls `each` with the offset in bytes of every marked granule of a page, in ascending order.
+#[inline]
+pub(crate) fn for_each_marked(words: &[u64; WORDS_PER_PAGE], mut each: impl FnMut(usize)) {
+    for (index, &word) in words.iter().enumerate() {
+        let mut left = word;
+        while left != 0 {
+            each((index * 64 + left.trailing_zeros() as usize) << LOG_GRANULE_BYTES);
+            left &= left - 1;
+        }
+    }
+}
+
+/// The number of marked granules of a page and the offset in bytes of the last, if there is any.
+#[inline]
+pub(crate) fn count_and_last(words: &[u64; WORDS_PER_PAGE]) -> Option<(u32, usize)> {
+    let count = words.iter().map(|word| word.count_ones()).sum();
+    let last = words.iter().rposition(|&word| word != 0)?;
+    let bit = 63 - words[last].leading_zeros() as usize;
+    Some((count, (last * 64 + bit) << LOG_GRANULE_BYTES))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn words(offsets: &[usize]) -> [u64; WORDS_PER_PAGE] {
+        let mut words = [0; WORDS_PER_PAGE];
+        for offset in offsets {
+            words[offset / 512] |= 1 << (offset / 8 % 64);
+        }
+        words
+    }
+
+    #[test]
+    fn marked_granules_come_in_order() {
+        let offsets = [0, 8, 504, 512, 2048, 4088];
+        let mut seen = Vec::new();
+        for_each_marked(&words(&offsets), |offset| seen.push(offset));
+        assert_eq!(seen, offsets);
+        assert_eq!(count_and_last(&words(&offsets)), Some((6, 4088)));
+        assert_eq!(count_and_last(&words(&[16])), Some((1, 16)));
+        assert_eq!(count_and_last(&words(&[])), None);
+    }
+
+    #[test]
+    fn pages_find_their_words() {
+        let bitmap: Vec<u64> = [words(&[]), words(&[24, 4000])].concat();
+        let heap = 64 * PAGE_BYTES;
+        // SAFETY: only the two pages that the vector covers are asked for.
+        let marks = unsafe { MarkBits::new(bitmap.as_ptr().expose_provenance(), heap) };
+        assert_eq!(marks.of_page(heap), &words(&[]));
+        assert_eq!(marks.of_page(heap + PAGE_BYTES), &words(&[24, 4000]));
+        assert!(marks.is_marked(heap + PAGE_BYTES + 4000));
+        assert!(!marks.is_marked(heap + PAGE_BYTES + 4008));
+    }
+}

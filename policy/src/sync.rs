@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The atomics through which threads hand blocks to each other; loom's own under `cfg(loom)`, so
+//! that it can try every interleaving.
+
+#[cfg(loom)]
+pub use loom::sync::atomic::{AtomicU32, AtomicU64};
+#[cfg(not(loom))]
+pub use std::sync::atomic::{AtomicU32, AtomicU64};

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every interleaving of threads that hand blocks to each other. To be run by
+//! `RUSTFLAGS="--cfg loom" cargo test --release --test loom`.
+#![cfg(loom)]
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+use shardsweep_policy::stack::{Chain, Link, Links, Stack, NONE};
+use shardsweep_policy::sync::AtomicU32;
+use shardsweep_policy::*;
+use std::num::NonZeroUsize;
+use std::sync::OnceLock;
+
+/// Blocks with a content that only their owner may touch: loom fails on any race.
+struct Table {
+    links: Vec<AtomicU32>,
+    contents: Vec<UnsafeCell<u32>>,
+    stack: Stack,
+}
+
+impl Links for Table {
+    fn link(&self, link: Link) -> &AtomicU32 {
+        &self.links[link as usize - 1]
+    }
+}
+
+impl Table {
+    /// A stack of `count` blocks, block 1 on top.
+    fn new(count: u32) -> Arc<Table> {
+        let table = Table {
+            links: (0..count).map(|_| AtomicU32::new(NONE)).collect(),
+            contents: (0..count).map(|_| UnsafeCell::new(0)).collect(),
+            stack: Stack::default(),
+        };
+        (1..=count).rev().for_each(|block| table.push(&[block]));
+        Arc::new(table)
+    }
+
+    fn push(&self, blocks: &[Link]) {
+        let mut chain = Chain::default();
+        for &block in blocks {
+            // SAFETY: the block is the caller's until it is pushed; loom checks that.
+            self.contents[block as usize - 1].with_mut(|content| unsafe { *content += 1 });
+            chain.push(self, block);
+        }
+        self.stack.push(self, chain);
+    }
+
+    fn pop(&self) -> Option<Link> {
+        let block = self.stack.pop(self)?;
+        // SAFETY: the block is ours once it is popped; loom checks that.
+        self.contents[block as usize - 1].with_mut(|content| unsafe { *content += 1 });
+        Some(block)
+    }
+
+    fn assert_left(&self, expected: &[Link]) {
+        let mut left: Vec<_> = self.stack.iter(self).collect();
+        left.sort_unstable();
+        assert_eq!(left, expected);
+    }
+}
+
+#[test]
+fn a_block_is_popped_once() {
+    loom::model(|| {
+        let table = Table::new(2);
+        let other = Arc::clone(&table);
+        let thread = thread::spawn(move || other.pop());
+        let mine = table.pop();
+        let theirs = thread.join().unwrap();
+        assert!(mine.is_some() && theirs.is_some() && mine != theirs);
+        table.assert_left(&[]);
+    });
+}
+
+#[test]
+fn pushes_from_two_threads_are_kept() {
+    loom::model(|| {
+        let table = Table::new(3);
+        let blocks: Vec<_> = (0..3).map(|_| table.pop().unwrap()).collect();
+        let (first, second) = (blocks[0], [blocks[1], blocks[2]]);
+        let other = Arc::clone(&table);
+        let thread = thread::spawn(move || other.push(&[first]));
+        table.push(&second);
+        thread.join().unwrap();
+        table.assert_left(&[1, 2, 3]);
+    });
+}
+
+/// One thread is about to replace top block 1 by block 2, when another one takes both and puts 1 back.
+#[test]
+fn a_top_that_went_and_came_back_is_noticed() {
+    loom::model(|| {
+        let table = Table::new(3);
+        let other = Arc::clone(&table);
+        let thread = thread::spawn(move || {
+            let (first, second) = (other.pop().unwrap(), other.pop());
+            other.push(&[first]);
+            second
+        });
+        let mine = table.pop().unwrap();
+        let theirs = thread.join().unwrap();
+        assert_ne!(Some(mine), theirs);
+        let mut all: Vec<_> = table.stack.iter(&*table).chain(theirs).collect();
+        all.push(mine);
+        all.sort_unstable();
+        assert_eq!(all, [1, 2, 3]);
+    });
+}
+
+#[test]
+fn three_threads_pop_and_push() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let table = Table::new(2);
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let table = Arc::clone(&table);
+                thread::spawn(move || {
+                    if let Some(block) = table.pop() {
+                        table.push(&[block]);
+                    }
+                })
+            })
+            .collect();
+        if let Some(block) = table.pop() {
+            table.push(&[block]);
+        }
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+        table.assert_left(&[1, 2]);
+    });
+}
+
+type C = Blocks<18, false>;
+
+/// Memory for one chunk and its mark bits, none of them set. Shared by all tests, one at a time.
+fn memory() -> (usize, usize, std::sync::MutexGuard<'static, ()>) {
+    static MEMORY: OnceLock<(usize, usize)> = OnceLock::new();
+    static BUSY: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let guard = BUSY.lock().unwrap();
+    let &(chunk, bits) = MEMORY.get_or_init(|| {
+        let allocate = |bytes, align| {
+            let layout = std::alloc::Layout::from_size_align(bytes, align).unwrap();
+            // SAFETY: the layout is not empty.
+            unsafe { std::alloc::alloc_zeroed(layout) }.expose_provenance()
+        };
+        (
+            allocate(CHUNK_BYTES, CHUNK_BYTES),
+            allocate(CHUNK_BYTES / 64, 8),
+        )
+    });
+    (chunk, bits, guard)
+}
+
+struct Mutator {
+    local: Local,
+    heads: Heads,
+}
+
+impl Mutator {
+    fn new(owner: u32) -> Mutator {
+        Mutator {
+            local: Local::new(owner),
+            heads: Heads::default(),
+        }
+    }
+
+    /// Allocates with a heap that can always be charged, and counts what is charged.
+    fn alloc(&mut self, heap: &Heap<C>, bin: Bin, charged: &mut usize) -> usize {
+        if let Some(cell) = self.heads.pop(bin) {
+            return cell.get();
+        }
+        loop {
+            match self.local.refill(&mut self.heads, heap, bin) {
+                Refill::Cell(cell) => return cell.get(),
+                Refill::Charge(pages) => {
+                    *charged += pages.get();
+                    self.local.credit(pages);
+                }
+                Refill::Chunk => panic!("a chunk has blocks for all"),
+            }
+        }
+    }
+}
+
+fn with_heap(check: impl Fn(Arc<Heap<C>>) + Send + Sync + 'static) {
+    let (chunk, bits, _guard) = memory();
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        // SAFETY: the bits cover the chunk and are never freed; the guard keeps other tests away.
+        let marks = unsafe { MarkBits::new(bits, chunk) };
+        let heap = Heap::new(chunk..chunk + CHUNK_BYTES, marks);
+        // SAFETY: as above, for the chunk.
+        unsafe { heap.add_chunk(chunk) };
+        check(Arc::new(heap));
+    });
+}
+
+#[test]
+fn threads_take_different_fresh_blocks() {
+    with_heap(|heap| {
+        let bin = Bin::holding(1024);
+        let work = move |owner, heap: &Heap<C>| {
+            let (mut mutator, mut charged) = (Mutator::new(owner), 0);
+            (mutator.alloc(heap, bin, &mut charged), mutator, charged)
+        };
+        let theirs = thread::spawn({
+            let heap = Arc::clone(&heap);
+            move || work(1, &heap)
+        });
+        let (my_cell, mine, my_charge) = work(2, &heap);
+        let (their_cell, theirs, their_charge) = theirs.join().unwrap();
+        assert_ne!(my_cell / C::BLOCK_BYTES, their_cell / C::BLOCK_BYTES);
+        let threads = [(&mine.local, &mine.heads), (&theirs.local, &theirs.heads)];
+        heap.verify(&threads, my_charge + their_charge).unwrap();
+    });
+}
+
+/// Two threads give up a block each while a third adopts: it gets one of them, or a free one.
+#[test]
+fn given_up_blocks_are_adopted_by_one() {
+    with_heap(|heap| {
+        let bin = Bin::holding(1024);
+        let mut charged = 0;
+        let mut givers: Vec<_> = (1..=2).map(Mutator::new).collect();
+        let given: Vec<_> = givers
+            .iter_mut()
+            .map(|giver| giver.alloc(&heap, bin, &mut charged))
+            .collect();
+        let mut giver = givers.pop().unwrap();
+        let other = Arc::clone(&heap);
+        let thread = thread::spawn(move || {
+            let credit = giver.local.give_up(&mut giver.heads, &other);
+            assert_eq!(credit, 0);
+            let (mut adopter, mut charged) = (Mutator::new(3), 0);
+            let cell = adopter.alloc(&other, bin, &mut charged);
+            (cell, adopter, charged)
+        });
+        let mut giver = givers.pop().unwrap();
+        assert_eq!(giver.local.give_up(&mut giver.heads, &heap), 0);
+        let mut adopter = Mutator::new(4);
+        let mine = adopter.alloc(&heap, bin, &mut charged);
+        let (theirs, other, their_charge) = thread.join().unwrap();
+        assert_ne!(mine / C::BLOCK_BYTES, theirs / C::BLOCK_BYTES);
+        assert!(!given.contains(&mine) && !given.contains(&theirs));
+        let threads = [
+            (&adopter.local, &adopter.heads),
+            (&other.local, &other.heads),
+        ];
+        heap.verify(&threads, charged + their_charge).unwrap();
+    });
+}
+
+/// A chunk that one thread adds serves another.
+#[test]
+fn an_added_chunk_is_seen_whole() {
+    let (chunk, bits, _guard) = memory();
+    loom::model(move || {
+        // SAFETY: the bits cover the chunk and are never freed; the guard keeps other tests away.
+        let marks = unsafe { MarkBits::new(bits, chunk) };
+        let heap = Arc::new(Heap::<C>::new(chunk..chunk + CHUNK_BYTES, marks));
+        let other = Arc::clone(&heap);
+        let thread = thread::spawn(move || {
+            // SAFETY: as above, for the chunk.
+            unsafe { other.add_chunk(chunk) };
+        });
+        let mut mutator = Mutator::new(1);
+        let bin = Bin::holding(64);
+        match mutator.local.refill(&mut mutator.heads, &heap, bin) {
+            Refill::Chunk => {}
+            refill => assert_eq!(refill, Refill::Charge(NonZeroUsize::new(1).unwrap())),
+        }
+        thread.join().unwrap();
+        let threads = [(&mutator.local, &mutator.heads)];
+        heap.verify(&threads, 0).unwrap();
+    });
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The allocator against a slow model: any sequence of allocations, deaths, collections, purges and
+//! thread exits hands out no cell twice, loses none, and charges what a recount finds.
+#![cfg(not(loom))]
+
+mod common;
+
+use common::{Mutator, Numbers, Space};
+use proptest::prelude::*;
+use shardsweep_policy::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+const THREADS: usize = 4;
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Thread, size class of the request (see `size`), number of objects.
+    Allocate(usize, usize, usize),
+    /// Every object whose turn comes among so many dies.
+    Kill(usize),
+    Collect,
+    /// Collect, then leave so many pages dirty.
+    Purge(usize),
+    GiveUp(usize),
+    /// The thread exits and a new one takes its place.
+    Exit(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        12 => (0..THREADS, 0usize..1000, 1usize..120).prop_map(|(t, s, n)| Step::Allocate(t, s, n)),
+        3 => (1usize..9).prop_map(Step::Kill),
+        2 => Just(Step::Collect),
+        2 => (0usize..40).prop_map(Step::Purge),
+        1 => (0..THREADS).prop_map(Step::GiveUp),
+        1 => (0..THREADS).prop_map(Step::Exit),
+    ]
+}
+
+/// What the program and an omniscient observer know.
+struct Model<C: Config> {
+    space: Space<C>,
+    mutators: Vec<Mutator>,
+    next_owner: u32,
+    /// Objects that the program can reach: address to cell size.
+    live: BTreeMap<usize, usize>,
+    /// All objects since the last collection, and its survivors.
+    used: BTreeMap<usize, usize>,
+    /// Pages that the OS holds, because a cell on them was handed out.
+    resident: BTreeSet<usize>,
+    numbers: Numbers,
+}
+
+fn pages(cell: usize, bytes: usize) -> impl Iterator<Item = usize> {
+    cell / PAGE_BYTES..=(cell + bytes - 1) / PAGE_BYTES
+}
+
+fn word(address: usize) -> *mut usize {
+    std::ptr::with_exposed_provenance_mut(address)
+}
+
+impl<C: Config> Model<C> {
+    fn new(limit: usize) -> Self {
+        Model {
+            space: Space::new(2, limit),
+            mutators: (1..=THREADS as u32).map(Mutator::new).collect(),
+            next_owner: THREADS as u32 + 1,
+            live: BTreeMap::new(),
+            used: BTreeMap::new(),
+            resident: BTreeSet::new(),
+            numbers: Numbers(limit as u64),
+        }
+    }
+
+    /// Mostly small sizes, some of any.
+    fn size(&mut self, class: usize) -> usize {
+        match class {
+            0..700 => 1 + class % 200,
+            700..900 => 1 + self.numbers.below(2048.min(C::BLOCK_BYTES)),
+            _ => 1 + self.numbers.below(C::BLOCK_BYTES),
+        }
+    }
+
+    fn apply(&mut self, step: &Step) {
+        match *step {
+            Step::Allocate(thread, class, count) => {
+                let bytes = self.size(class);
+                for _ in 0..count {
+                    if !self.allocate(thread, bytes, if class % 5 == 0 { 16 } else { 8 }) {
+                        self.collect(usize::MAX);
+                        break;
+                    }
+                }
+            }
+            Step::Kill(one_in) => {
+                let numbers = &mut self.numbers;
+                self.live.retain(|_, _| numbers.below(one_in) != 0);
+            }
+            Step::Collect => self.collect(usize::MAX),
+            Step::Purge(keep) => self.collect(keep),
+            Step::GiveUp(thread) => self.space.give_up(&mut self.mutators[thread]),
+            Step::Exit(thread) => {
+                self.space.give_up(&mut self.mutators[thread]);
+                self.mutators[thread] = Mutator::new(self.next_owner);
+                self.next_owner += 1;
+            }
+        }
+        self.check();
+    }
+
+    fn allocate(&mut self, thread: usize, bytes: usize, align: usize) -> bool {
+        let Some(bin) = C::bin(bytes, align) else {
+            return true;
+        };
+        let Some(cell) = self.space.alloc(&mut self.mutators[thread], bin) else {
+            return false;
+        };
+        let cell_bytes = bin.cell_bytes();
+        assert!(cell_bytes >= bytes && cell % align == 0);
+        assert_eq!(
+            cell / C::BLOCK_BYTES,
+            (cell + cell_bytes - 1) / C::BLOCK_BYTES
+        );
+        let below = self.used.range(..cell + cell_bytes).next_back();
+        assert!(
+            below.is_none_or(|(&other, &size)| other + size <= cell),
+            "{cell:#x} overlaps {below:x?}"
+        );
+        // SAFETY: the cell is ours; the last word is written first as it may be the first.
+        unsafe {
+            word(cell + cell_bytes - 8).write(!cell);
+            word(cell).write(cell);
+        }
+        self.used.insert(cell, cell_bytes);
+        self.live.insert(cell, cell_bytes);
+        self.resident.extend(pages(cell, cell_bytes));
+        true
+    }
+
+    fn collect(&mut self, keep: usize) {
+        for (&cell, &bytes) in &self.live {
+            // SAFETY: the object lives, so its cell is ours.
+            let (first, last) = unsafe { (word(cell).read(), word(cell + bytes - 8).read()) };
+            assert_eq!(first, cell, "an object was overwritten");
+            assert!(bytes == 8 || last == !cell, "an object was overwritten");
+        }
+        self.space.mark(self.live.keys().copied());
+        self.space.verify_marks(self.mutators.iter());
+        let released = self.space.release(self.mutators.iter_mut());
+        self.used.clone_from(&self.live);
+        let live_pages: BTreeSet<usize> = self.live_pages();
+        let charged = match C::ACCOUNTING {
+            Accounting::Page => live_pages.len(),
+            Accounting::Block => {
+                let block = |page| page * PAGE_BYTES / C::BLOCK_BYTES;
+                live_pages.iter().map(block).collect::<BTreeSet<_>>().len() * C::BLOCK_PAGES
+            }
+        };
+        assert_eq!(self.space.charged(), charged);
+        assert_eq!(released.charged_pages, charged);
+        assert_eq!(released.live_cells, self.live.len());
+        assert_eq!(released.live_bytes, self.live.values().sum::<usize>());
+        self.purge(released.dirty_pages, keep, &live_pages);
+        assert!(self.resident.len() <= charged.saturating_add(keep));
+    }
+
+    fn live_pages(&self) -> BTreeSet<usize> {
+        let pages = self
+            .live
+            .iter()
+            .flat_map(|(&cell, &size)| pages(cell, size));
+        pages.collect()
+    }
+
+    fn purge(&mut self, dirty: usize, keep: usize, live: &BTreeSet<usize>) {
+        for chunk in self.space.heap.chunks() {
+            let resident = &mut self.resident;
+            self.space.heap.purge_chunk(chunk, dirty, keep, |ranges| {
+                for range in ranges {
+                    for page in pages(range.start, range.pages * PAGE_BYTES) {
+                        assert!(!live.contains(&page), "a live page went to the OS");
+                        resident.remove(&page);
+                    }
+                    // What the OS takes back is lost.
+                    // SAFETY: the pages have no live cell.
+                    unsafe {
+                        word(range.start)
+                            .cast::<u8>()
+                            .write_bytes(0xdb, range.pages * PAGE_BYTES)
+                    }
+                }
+            });
+        }
+        assert!(self.space.heap.statistics().dirty_pages <= keep.min(dirty));
+    }
+
+    fn check(&self) {
+        self.space.verify(self.mutators.iter());
+        let threads: Vec<_> = self.mutators.iter().map(Mutator::view).collect();
+        let mut cells = self.space.heap.used_cells(&threads);
+        cells.sort_unstable();
+        assert!(
+            cells
+                .iter()
+                .copied()
+                .eq(self.used.iter().map(|(&c, &b)| (c, b))),
+            "the cells in use are not those that were handed out"
+        );
+        assert!(self.space.charged() <= self.space.limit);
+    }
+}
+
+fn run<C: Config>(limit: usize, steps: &[Step]) {
+    let mut model = Model::<C>::new(limit.max(2 * C::BLOCK_PAGES));
+    for step in steps {
+        model.apply(step);
+    }
+    // All that was ever charged can be had back.
+    model.live.clear();
+    model.collect(0);
+    assert_eq!(model.space.charged(), 0);
+    assert_eq!(model.resident.len(), 0);
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: if cfg!(miri) { 1 } else { 60 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+macro_rules! against_the_model {
+    ($($name:ident: $log:literal, $by_block:literal;)*) => {
+        proptest! {
+            #![proptest_config(config())]
+            $(
+                #[test]
+                fn $name(
+                    limit in 8usize..400,
+                    steps in prop::collection::vec(step(), 1..if cfg!(miri) { 12 } else { 80 }),
+                ) {
+                    run::<Blocks<$log, $by_block>>(limit, &steps);
+                }
+            )*
+        }
+    };
+}
+
+against_the_model! {
+    blocks_of_4k: 12, false;
+    blocks_of_8k: 13, false;
+    blocks_of_16k_whole: 14, true;
+    blocks_of_32k: 15, false;
+    blocks_of_64k: 16, false;
+    blocks_of_64k_whole: 16, true;
+    blocks_of_128k: 17, false;
+    blocks_of_256k: 18, false;
+}

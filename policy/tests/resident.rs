@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Honest memory, by the kernel's own count: what is not charged is not held.
+#![cfg(all(target_os = "linux", not(loom), not(miri)))]
+
+mod common;
+
+use common::{Mutator, Numbers, Space};
+use shardsweep_policy::*;
+
+const CHUNKS: usize = 16;
+const HEAP_PAGES: usize = 40 << 8;
+/// max(1 MiB, 5 % of the heap), in pages.
+const SLACK: usize = if HEAP_PAGES / 20 > 256 {
+    HEAP_PAGES / 20
+} else {
+    256
+};
+
+/// Pages of the space that are resident, from mincore(2).
+fn resident<C: Config>(space: &Space<C>) -> usize {
+    let mut pages = vec![0u8; CHUNKS * CHUNK_BYTES / PAGE_BYTES];
+    let start = std::ptr::with_exposed_provenance_mut(space.base);
+    // SAFETY: the range is mapped, and the vector has a byte for each of its pages.
+    let failed = unsafe { libc::mincore(start, CHUNKS * CHUNK_BYTES, pages.as_mut_ptr()) };
+    assert_eq!(failed, 0, "{}", std::io::Error::last_os_error());
+    pages.iter().filter(|&&page| page & 1 != 0).count()
+}
+
+/// Keeps transparent huge pages away, which would make pages resident that nobody touched.
+fn without_huge_pages<C: Config>(space: &Space<C>) {
+    advise(space.base, CHUNKS * CHUNK_BYTES, libc::MADV_NOHUGEPAGE);
+}
+
+fn advise(start: usize, bytes: usize, advice: libc::c_int) {
+    // SAFETY: the range belongs to the space, and holds no object if it is given back.
+    let failed =
+        unsafe { libc::madvise(std::ptr::with_exposed_provenance_mut(start), bytes, advice) };
+    assert_eq!(failed, 0, "{}", std::io::Error::last_os_error());
+}
+
+/// Fills the heap, lets all but every `stride`th object die, and collects; returns the number of
+/// system calls.
+fn cycle<C: Config>(
+    space: &Space<C>,
+    mutator: &mut Mutator,
+    live: &mut Vec<(usize, usize)>,
+    stride: usize,
+) -> usize {
+    let mut numbers = Numbers(stride as u64);
+    loop {
+        let bin = C::bin(16 + 8 * numbers.below(60), 8).unwrap();
+        let Some(cell) = space.alloc(mutator, bin) else {
+            break;
+        };
+        live.push((cell, bin.cell_bytes()));
+    }
+    live.retain(|_| numbers.below(stride) == 0);
+    space.mark(live.iter().map(|&(cell, _)| cell));
+    let released = space.release(std::iter::once(mutator));
+    let mut calls = 0;
+    for chunk in space.heap.chunks() {
+        space
+            .heap
+            .purge_chunk(chunk, released.dirty_pages, SLACK, |ranges| {
+                for range in ranges {
+                    advise(range.start, range.pages * PAGE_BYTES, libc::MADV_DONTNEED);
+                }
+                calls += ranges.len();
+            });
+    }
+    calls
+}
+
+fn run<C: Config>() {
+    let space = Space::<C>::new(CHUNKS, HEAP_PAGES);
+    without_huge_pages(&space);
+    let (mut mutator, mut live) = (Mutator::new(1), Vec::new());
+    for stride in [2, 50, 1000, 3, 400, 20_000, 10] {
+        cycle(&space, &mut mutator, &mut live, stride);
+        let (resident, charged) = (resident(&space), space.charged());
+        assert!(
+            resident <= charged + SLACK,
+            "{resident} pages are resident, {charged} charged"
+        );
+        let mut pages: Vec<_> = live
+            .iter()
+            .flat_map(|&(cell, size)| cell / PAGE_BYTES..=(cell + size - 1) / PAGE_BYTES)
+            .collect();
+        pages.sort_unstable();
+        pages.dedup();
+        assert!(pages.len() <= resident, "live pages are resident");
+        if C::ACCOUNTING == Accounting::Page {
+            assert_eq!(pages.len(), charged, "exactly the live pages are charged");
+        }
+    }
+}
+
+#[test]
+fn uncharged_pages_are_not_held() {
+    run::<Blocks<12, false>>();
+    run::<Blocks<16, false>>();
+    run::<Blocks<18, false>>();
+    run::<Blocks<16, true>>();
+}
+
+#[test]
+fn pages_go_back_in_batches() {
+    let space = Space::<Blocks64K>::new(CHUNKS, HEAP_PAGES);
+    let (mut mutator, mut live) = (Mutator::new(1), Vec::new());
+    // Nearly everything dies: whole chunks are free, so that hardly more calls than chunks are needed.
+    let calls = cycle(&space, &mut mutator, &mut live, 100_000);
+    let returned = HEAP_PAGES - space.charged() - space.heap.statistics().dirty_pages;
+    assert!(returned > HEAP_PAGES * 9 / 10);
+    assert!(calls < returned / 100, "{calls} calls for {returned} pages");
+}

@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Checks for tests written in bash: each prints a line, all go on after a failure, and `finish` says how it went. Sourced, after lib.sh.
+
+CHECKS=0
+FAILURES=0
+
+# check NAME COMMAND...: passes if the command does.
+check() {
+  local name=$1 output
+  shift
+  CHECKS=$((CHECKS + 1))
+  if output=$("$@" 2>&1); then
+    echo "ok: $name"
+  else
+    FAILURES=$((FAILURES + 1))
+    printf 'FAILED: %s\n%s\n' "$name" "$output" | head -n 20
+  fi
+}
+
+# says REGEX COMMAND...: succeeds if the command does and a line of what it prints matches.
+says() {
+  local regex=$1 output
+  shift
+  output=$("$@" 2>&1) || { echo "exit code $?: $output"; return 1; }
+  grep -Eq -- "$regex" <<<"$output" || { echo "no line matches '$regex': $output"; return 1; }
+}
+
+# refuses REGEX COMMAND...: succeeds if the command exits with 1 and one line of what it prints matches.
+refuses() {
+  local regex=$1 output status=0
+  shift
+  output=$("$@" 2>&1) || status=$?
+  [[ $status == 1 ]] || { echo "exit code $status, not 1: $output"; return 1; }
+  [[ $(grep -Ec -- "$regex" <<<"$output") == 1 ]] || { echo "not exactly one line matches '$regex': $output"; return 1; }
+}
+
+# equal A B: succeeds if both texts are the same.
+equal() { [[ $1 == "$2" ]] || { printf 'got "%s", not "%s"\n' "$1" "$2"; return 1; }; }
+
+# finish: prints the summary; fails if a check did, or if there was none.
+finish() {
+  echo "$(basename "$0" .sh): $((CHECKS - FAILURES)) of $CHECKS checks passed"
+  ((FAILURES == 0 && CHECKS > 0))
+}

@@ -1,0 +1,98 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Gets one version of Debian's openjdk-17, source and binaries, through a private apt configuration that leaves the
+# system's alone. apt checks every file against the archive's signed index. Sourced by jdk.sh, after lib.sh.
+
+FETCH_PACKAGES=(openjdk-17-jre-headless openjdk-17-jdk-headless)
+
+# Runs an apt tool on the system's Debian suites, with the sources of packages added.
+private_apt() {
+  local tool=$1 apt=$CACHE/apt
+  shift
+  "$tool" -q -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$apt/parts" -o Dir::State::Lists="$apt/lists" \
+    -o Dir::Cache="$apt/cache" -o APT::Sandbox::User=root "$@"
+}
+
+# The system's apt sources that belong to this Debian release, each for binaries and for sources.
+write_apt_parts() {
+  local parts=$CACHE/apt/parts codename file
+  # shellcheck source=/dev/null
+  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
+  mkdir -p "$parts" "$CACHE/apt/lists/partial" "$CACHE/apt/cache/archives/partial"
+  rm -f "$parts"/*
+  for file in /etc/apt/sources.list.d/*.sources; do
+    [[ -e $file ]] || continue
+    awk -v RS= -v ORS='\n\n' -v suite="\nSuites:([^\n]* )?$codename(-updates|-security)?([ /][^\n]*)?\n" '
+      ("\n" $0 "\n") ~ suite && !/(^|\n)Enabled: *no/ { sub(/Types:[^\n]*/, "Types: deb deb-src"); print }
+    ' "$file" >"$parts/$(basename "$file")"
+  done
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+    [[ -e $file ]] || continue
+    awk -v suite=" $codename(-updates|-security)?[ /]" '
+      /^deb(-src)? / && $0 ~ suite { sub(/^deb(-src)? /, ""); print "deb " $0; print "deb-src " $0 }
+    ' "$file" | sort -u >"$parts/$(basename "$file" .list).list"
+  done
+  find "$parts" -empty -delete
+  [[ -d $parts ]] || die "no apt source of $codename in /etc/apt: add one to /etc/apt/sources.list.d"
+}
+
+# Prints every version of the source package that the archive's index lists, newest first.
+listed_versions() {
+  private_apt apt-cache showsrc --only-source openjdk-17 | sed -n 's/^Version: //p' | sort -u |
+    python3 -c '
+import functools, subprocess, sys
+newer = lambda a, b: -1 if subprocess.run(["dpkg", "--compare-versions", a, "gt", b]).returncode == 0 else 1
+print("\n".join(sorted(sys.stdin.read().split(), key=functools.cmp_to_key(newer))))'
+}
+
+# fetch_version V: source and binary packages of V into downloads/V. Fails, with a log, if the mirror does not have all of them.
+fetch_version() {
+  local version=$1 part=$CACHE/downloads/.part-$1 log=$CACHE/log/fetch-$1.log package
+  local -a wanted=()
+  for package in "${FETCH_PACKAGES[@]}"; do wanted+=("$package=$version"); done
+  mkdir -p "$part" "$CACHE/log"
+  (
+    cd "$part" || exit
+    private_apt apt-get source --download-only --only-source "openjdk-17=$version" && private_apt apt-get download "${wanted[@]}"
+  ) >"$log" 2>&1 || return 1
+  mv "$part" "$CACHE/downloads/$version"
+}
+
+# Sets VERSION to the version asked for (a Debian version or the start of one: 17.0.19), or else to the newest that the mirror
+# really serves: an index may list a version whose files are gone. The choice stays until the cache goes or another is asked for.
+choose_version() {
+  local asked=${1:-} chosen=$CACHE/chosen-version candidate
+  if [[ -z $asked && -e $chosen ]]; then asked=$(<"$chosen"); fi
+  for candidate in "$CACHE/downloads/$asked" "$CACHE/downloads/$asked"[+.~-]*; do
+    if [[ -n $asked && -d $candidate ]]; then VERSION=${candidate##*/}; return; fi
+  done
+  say "looking for OpenJDK ${asked:-17} in Debian's archive"
+  write_apt_parts
+  run_logged "$CACHE/log/apt-private-update.log" private_apt apt-get update
+  local -a listed
+  mapfile -t listed < <(listed_versions)
+  for candidate in "${listed[@]}"; do
+    [[ -z $asked || $candidate == "$asked" || $candidate == "$asked"[+.~-]* ]] || continue
+    if [[ ! -d $CACHE/downloads/$candidate ]]; then
+      say "fetching openjdk-17 $candidate"
+      fetch_version "$candidate" || { say "the mirror lists $candidate but does not serve it"; continue; }
+    fi
+    VERSION=$candidate
+    [[ -n ${1:-} ]] || echo "$VERSION" >"$chosen"
+    return
+  done
+  die "OpenJDK ${asked:-17} is not to be had from this mirror, which lists: ${listed[*]:-nothing} (logs in $CACHE/log)"
+}
+
+# The unpacked upstream source of VERSION, without Debian's own patches: ours are made against what OpenJDK publishes.
+unpack_source() {
+  SOURCE=$CACHE/source/$VERSION
+  [[ -d $SOURCE ]] && return
+  say "unpacking the source"
+  local part=$CACHE/source/.part
+  rm -rf "$part"
+  mkdir -p "$CACHE/source"
+  run_logged "$CACHE/log/unpack.log" dpkg-source --skip-patches -x "$CACHE/downloads/$VERSION"/*.dsc "$part"
+  mv "$part" "$SOURCE"
+}

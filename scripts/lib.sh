@@ -1,0 +1,73 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# What every script here shares: where things lie, how to speak, how to fail, and how to get Debian packages.
+# Sourced, never run.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck disable=SC2034 # the sourcing scripts use it
+OUT=$ROOT/build
+CACHE=${SHARDSWEEP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/shardsweep}
+
+# Our own make passes its options and variables on by the environment; the JDK's and Maven's builds would take them as theirs.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
+# Would change what every JVM started here does and prints.
+unset JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH
+
+say() { printf '%s: %s\n' "$(basename "$0" .sh)" "$*"; }
+
+die() {
+  printf '%s: error: %s\n' "$(basename "$0" .sh)" "$*" >&2
+  exit 1
+}
+
+# run_logged LOG COMMAND...: runs a command with its output in LOG alone; on failure shows the errors in it, or else its end, and dies.
+run_logged() {
+  local log=$1
+  shift
+  mkdir -p "$(dirname "$log")"
+  if ! "$@" >"$log" 2>&1 </dev/null; then
+    grep -m 20 -A 3 -E '(^|[^a-z])(fatal )?error(\[[A-Z0-9]+\])?: ' "$log" >&2 || tail -n 30 "$log" >&2
+    die "\`$(basename "$1")\` failed; its whole output is in $log"
+  fi
+}
+
+# missing_packages PACKAGE...: prints those of the Debian packages that are not installed.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || echo "$package"
+  done
+}
+
+# need_packages PACKAGE...: installs the Debian packages that are missing; without root, says the one line that does.
+need_packages() {
+  command -v dpkg-query >/dev/null || die "this needs Debian 12 (x86-64): there is no dpkg here"
+  local -a missing
+  mapfile -t missing < <(missing_packages "$@")
+  ((${#missing[@]})) || return 0
+  local line="apt-get install --no-install-recommends ${missing[*]}"
+  [[ $(id -u) == 0 ]] || die "Debian packages are missing; have root run: $line"
+  say "installing ${missing[*]}"
+  run_logged "$CACHE/log/apt-update.log" apt-get update
+  run_logged "$CACHE/log/apt-install.log" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends "${missing[@]}"
+}
+
+# lock NAME: holds the named lock of the cache until the script ends, so that two builds never share a directory.
+lock() {
+  mkdir -p "$CACHE"
+  exec {LOCK_FD}>"$CACHE/$1.lock"
+  flock -n "$LOCK_FD" && return
+  say "waiting for another build that holds $CACHE/$1.lock"
+  flock "$LOCK_FD"
+}
+
+# put_file FROM TO: makes TO equal to FROM; leaves it (and its time stamp) alone where it is already.
+put_file() {
+  cmp -s "$1" "$2" && return
+  mkdir -p "$(dirname "$2")"
+  # Never through the old inode: a running JVM may have it mapped.
+  cp "$1" "$2.tmp$$"
+  mv -f "$2.tmp$$" "$2"
+}

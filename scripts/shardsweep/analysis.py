@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Statistics over result tables: lines through minheaps, medians with bootstrap intervals, relative geometric means."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+CONFIDENCE = 0.95
+RESAMPLES = 5000
+# The intervals of a report are the same each time it is made from the same table.
+SEED = 20230201
+
+
+@dataclass(frozen=True)
+class Line:
+    """A least-squares line through `points` (x, y) pairs; `r2` is the square of their correlation."""
+
+    slope: float
+    intercept: float
+    r2: float
+    points: int
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate and its percentile-bootstrap interval; `low` and `high` are NaN where the sample is too small."""
+
+    estimate: float
+    low: float
+    high: float
+    samples: int
+
+
+def least_squares(x: Sequence[float], y: Sequence[float]) -> Line | None:
+    """The line through the points, or None for fewer than two different x. Missing values must be left out before."""
+    xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if len(np.unique(xs)) < 2:
+        return None
+    fit = stats.linregress(xs, ys)
+    # A correlation needs variation in y: a flat line has none to explain.
+    r2 = fit.rvalue**2 if np.ptp(ys) > 0 else float("nan")
+    return Line(float(fit.slope), float(fit.intercept), float(r2), len(xs))
+
+
+def lines(table: pd.DataFrame, by: list[str], x: str, y: str) -> pd.DataFrame:
+    """One least-squares line per group of `by`, rows with a missing y left out (as the report leaves out TIMEOUT)."""
+    rows = []
+    for key, group in table.dropna(subset=[x, y]).groupby(by, sort=False):
+        line = least_squares(group[x], group[y])
+        if line is not None:
+            rows.append((*key, line.slope, line.intercept, line.r2, line.points))
+    return pd.DataFrame(rows, columns=[*by, "slope", "intercept", "r2", "points"])
+
+
+def median(values: Sequence[float]) -> Interval:
+    """The median with its interval."""
+    return _bootstrap((values,), lambda a, axis: np.median(a, axis=axis))
+
+
+def ratio_of_medians(values: Sequence[float], baseline: Sequence[float]) -> Interval:
+    """The median of `values` over that of `baseline`, the two resampled independently."""
+    return _bootstrap(
+        (values, baseline), lambda a, b, axis: np.median(a, axis=axis) / np.median(b, axis=axis)
+    )
+
+
+def _bootstrap(samples: tuple[Sequence[float], ...], statistic) -> Interval:
+    arrays = tuple(np.asarray(sample, dtype=float) for sample in samples)
+    smallest = min(len(array) for array in arrays)
+    if smallest == 0:
+        return Interval(float("nan"), float("nan"), float("nan"), 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimate = float(statistic(*arrays, axis=-1))
+        if smallest < 2:
+            return Interval(estimate, float("nan"), float("nan"), smallest)
+        # The percentile method: the bias-corrected ones are undefined for samples without variation.
+        interval = stats.bootstrap(
+            arrays,
+            statistic,
+            vectorized=True,
+            n_resamples=RESAMPLES,
+            confidence_level=CONFIDENCE,
+            method="percentile",
+            rng=np.random.default_rng(SEED),
+        ).confidence_interval
+    return Interval(estimate, float(interval.low), float(interval.high), smallest)
+
+
+def summary(table: pd.DataFrame, metric: str, by: list[str]) -> pd.DataFrame:
+    """Median and interval of one metric per group of `by`."""
+    rows = []
+    chosen = table[table["metric"] == metric].dropna(subset=["value"])
+    for key, group in chosen.groupby(by, sort=False, dropna=False):
+        found = median(group["value"])
+        rows.append((*key, found.estimate, found.low, found.high, found.samples))
+    return pd.DataFrame(rows, columns=[*by, "median", "low", "high", "samples"])
+
+
+CELL = ["benchmark", "threads", "heap"]
+
+
+def relative(table: pd.DataFrame, metric: str, baseline: str) -> pd.DataFrame:
+    """Every build's median over that of `baseline`, cell by cell (benchmark, threads, heap).
+
+    A cell that one of the two could not run, or whose baseline is zero, has no row.
+    """
+    chosen = table[table["metric"] == metric].dropna(subset=["value"])
+    samples = {key: group["value"].to_numpy() for key, group in chosen.groupby(["build", *CELL], dropna=False)}
+    rows = []
+    for (build, *cell), values in samples.items():
+        reference = samples.get((baseline, *cell))
+        if reference is None or np.median(reference) == 0:
+            continue
+        found = ratio_of_medians(values, reference)
+        rows.append((build, *cell, found.estimate, found.low, found.high, found.samples))
+    return pd.DataFrame(rows, columns=["build", *CELL, "ratio", "low", "high", "samples"])
+
+
+def geometric_means(ratios: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Geometric mean of the positive ratios of `relative` per group of `by`, with the number of cells it is taken over."""
+    rows = []
+    for key, group in ratios[ratios["ratio"] > 0].groupby(by, sort=False):
+        rows.append((*key, float(stats.gmean(group["ratio"])), len(group)))
+    return pd.DataFrame(rows, columns=[*by, "geometric_mean", "cells"])
+
+
+def repeat_spread(minheaps: pd.DataFrame) -> pd.DataFrame:
+    """Smallest, median and largest minheap of each point that was measured more than once, and whether they agree.
+
+    They agree when they differ by at most 1 MiB or by at most 5 % of the smallest.
+    """
+    rows = []
+    key_columns = ["benchmark", "build", "threads"]
+    for key, group in minheaps.dropna(subset=["value"]).groupby(key_columns, sort=False):
+        values = group["value"].astype(float)
+        if len(values) < 2:
+            continue
+        low, high = values.min(), values.max()
+        rows.append((*key, low, values.median(), high, len(values), high - low <= max(1.0, 0.05 * low)))
+    return pd.DataFrame(rows, columns=[*key_columns, "smallest", "median", "largest", "repeats", "agree"])

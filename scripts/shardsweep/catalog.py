@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The builds that `configs/` names, and which of them are really there."""
+
+import difflib
+import json
+import logging
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from running.config import Configuration
+from running.modifier import JVMArg
+from running.runtime import Runtime
+from running.util import parse_config_str
+
+from shardsweep.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGS = ROOT / "configs"
+PLUGIN_FLAG = "-XX:ThirdPartyHeapPlugin="
+PLAN_MODIFIERS = ("mmtk_gc", "hotspot_gc")
+
+
+@dataclass(frozen=True)
+class Build:
+    """One build: its running-ng configuration string and what the result table says about it.
+
+    `missing` is empty, or one line that says what is not there and how to make it. `files` are the JVM and the plugin.
+    """
+
+    name: str
+    config: str
+    plan: str
+    block: int | None
+    accounting: str | None
+    revision: str | None
+    missing: str
+    files: tuple[Path, ...]
+
+
+def environment() -> dict[str, str]:
+    """The variables that the configurations use, set to this checkout's own where the user has not set them."""
+    return {
+        "SHARDSWEEP_JDK": os.environ.get("SHARDSWEEP_JDK", str(ROOT / "build" / "jdk")),
+        "LUSEARCH_JAR": os.environ.get("LUSEARCH_JAR", str(ROOT / "build" / "lusearch.jar")),
+        "DACAPO_BACH": os.environ.get("DACAPO_BACH", ""),
+        "DACAPO_CHOPIN": os.environ.get("DACAPO_CHOPIN", ""),
+        "SHARDSWEEP_PYTHON": sys.executable,
+    }
+
+
+def configuration(file: Path = CONFIGS / "base.yml") -> Configuration:
+    """A configuration of `configs/` with its runtimes, modifiers and suites resolved."""
+    os.environ.update(environment())
+    # running-ng warns about every path that is not there; what matters of that is said in one line each below.
+    logging.getLogger().setLevel(logging.ERROR)
+    try:
+        loaded = Configuration.from_file(file.parent, file.name)
+        # The lists of an experiment need no resolving here, and its benchmarks could be of a suite that is not there.
+        loaded.resolve_class()
+    except (ValueError, KeyError, TypeError, SyntaxError, yaml.YAMLError) as error:
+        raise UserError(f"{file}: {error}") from None
+    return loaded
+
+
+def builds() -> dict[str, Build]:
+    """Every build of `configs/builds.yml` by name, in its order."""
+    loaded = configuration()
+    return {name: _build(loaded, name, config) for name, config in loaded.get("builds").items()}
+
+
+def _build(loaded: Configuration, name: str, config: str) -> Build:
+    try:
+        runtime, modifiers = parse_config_str(loaded, config)
+    except KeyError as error:
+        raise UserError(f"configs/builds.yml: build {name}: {error.args[0]}") from None
+    plan = next(part.split("-")[1] for part in config.split("|") if part.split("-")[0] in PLAN_MODIFIERS)
+    flags = [flag for modifier in modifiers if isinstance(modifier, JVMArg) for flag in modifier.val]
+    plugin = next((flag.removeprefix(PLUGIN_FLAG) for flag in flags if flag.startswith(PLUGIN_FLAG)), None)
+    facts = _plugin_facts(runtime, plugin) if plugin else {}
+    # The block size of a plugin is that of its mark-sweep space: other plans have their own.
+    blocks = facts if plan == "MarkSweep" else {}
+    return Build(
+        name,
+        config,
+        plan,
+        block=blocks.get("block_size"),
+        accounting=blocks.get("accounting"),
+        revision=facts.get("source_revision"),
+        missing=_missing(runtime, plugin),
+        files=(runtime.home / "lib" / "server" / "libjvm.so", *([_plugin_file(runtime, plugin, "so")] if plugin else [])),
+    )
+
+
+def _plugin_file(runtime: Runtime, plugin: str, suffix: str) -> Path:
+    return runtime.home / "lib" / "mmtk" / f"libmmtk_{plugin}.{suffix}"
+
+
+def _plugin_facts(runtime: Runtime, plugin: str) -> dict:
+    file = _plugin_file(runtime, plugin, "json")
+    if not file.is_file():
+        return {}
+    try:
+        return json.loads(file.read_text())
+    except ValueError as error:
+        raise UserError(f"{file} is not JSON ({error}): make the plugin again with make plugin BUILD={plugin}") from None
+
+
+def _missing(runtime: Runtime, plugin: str | None) -> str:
+    if not runtime.executable.is_file():
+        return f"{runtime.executable} is not there: make jdk, or point SHARDSWEEP_JDK at a JDK"
+    if plugin and not _plugin_file(runtime, plugin, "so").is_file():
+        return f"{_plugin_file(runtime, plugin, 'so')} is not there: make plugin BUILD={plugin}"
+    return ""
+
+
+def choose(names: list[str]) -> list[Build]:
+    """The named builds, whether they are there or not. Raises UserError for a name that no configuration has."""
+    known = builds()
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=3) or list(known)
+            raise UserError(f"unknown build {name}: did you mean {', '.join(near)}? `shardsweep builds` lists all")
+    return [known[name] for name in names]
+
+
+def jar(suite: str) -> Path:
+    """The jar of a suite. Raises UserError unless the suite is known and its jar is there."""
+    suites = configuration().get("suites")
+    if suite not in suites:
+        raise UserError(f"unknown suite {suite}: there are {', '.join(suites)}")
+    variable = {"dacapobach": "DACAPO_BACH", "dacapochopin": "DACAPO_CHOPIN"}.get(suite)
+    if variable and not os.environ[variable]:
+        raise UserError(f"suite {suite} needs its jar: set {variable} to the path of DaCapo's")
+    if not suites[suite].path.is_file():
+        hint = f"set {variable} to the path of DaCapo's" if variable else "make lusearch, or point LUSEARCH_JAR at it"
+        raise UserError(f"{suites[suite].path} is not there: {hint}")
+    return suites[suite].path

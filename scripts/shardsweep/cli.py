@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The command line."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from shardsweep import catalog, grid
+from shardsweep.errors import UserError
+from shardsweep.grid import Grid
+
+TOP = """\
+Measures how much memory and time Java programs need on the plugin builds in build/jdk, and on HotSpot's collectors.
+
+Every run of a JVM goes through running-ng (its logs are in the sweep's folder); Snakemake works through the points, one JVM
+at a time. Stop it when you like: the same command goes on where it stopped.
+"""
+TOP_EXAMPLES = """\
+examples:
+  shardsweep sweep                          the quick preset: what it would do first: add --dry-run
+  shardsweep sweep --preset full            the report's whole grid
+  shardsweep builds                         what can be measured, and what is not built yet
+  shardsweep minheap --builds ms-64k,ms-4k --threads 1,24,48
+  shardsweep perf --builds ms-64k,ms-4k --baseline ms-4k --heaps 50,100,200
+  shardsweep report build/sweeps/FOLDER     tables, plots and page again, also of an unfinished sweep
+
+a sweep's folder holds:
+  report.html  the report          results.csv  every measurement, one a row
+  plots/       PNG and SVG         logs/        running-ng's logs          grid.yml  what was asked for
+"""
+MINHEAP = """\
+Finds the smallest heap in which a benchmark runs, by number of mutator threads (report, sections 4 and 5).
+
+The heap is doubled from --start until it is enough, then bisected to 1 MiB. A size that fails is tried --attempts times.
+Out of memory and time-out (--limit) mean: too small. A crash or a wrong result never does: it is tried again, reported,
+and if no attempt says anything about memory, the point has no minheap.
+"""
+PERF = """\
+Measures time by heap size (report, section 6.2.2): total, mutator and collector time, collections, pauses, heap charged and
+peak resident memory of the last iteration. An invocation goes through all builds in turn, so that a machine that drifts
+drifts for all of them. Medians, bootstrap intervals, and ratios to --baseline.
+"""
+THREADS = "Measures time by number of mutator threads (report, section 6.2.3), otherwise as perf does.\n"
+RSS = """\
+Samples resident memory over time (report, section 5.1): does the accounting of a build change what is really held?
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a command. Returns 0, or 1 after one line on standard error that says what is wrong."""
+    options = _parser().parse_args(arguments)
+    # A stop from outside is an interrupt: the workflow below is stopped in order.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return options.run(options)
+    except UserError as error:
+        print(f"shardsweep: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"shardsweep: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("shardsweep: interrupted", file=sys.stderr)
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="shardsweep", description=TOP, epilog=TOP_EXAMPLES, formatter_class=form)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    sweep = commands.add_parser("sweep", help="a whole grid: a preset or a file of your own", formatter_class=form,
+                                description="Measures a whole grid: minheaps, performance and resident memory.",
+                                epilog="A grid file looks like those in configs/presets.")  # fmt: skip
+    what = sweep.add_mutually_exclusive_group()
+    what.add_argument("--preset", default="quick", help=f"one of: {', '.join(grid.presets())} (default: quick)")
+    what.add_argument("--grid", type=Path, metavar="FILE", help="a grid of your own")
+    _add_run_options(sweep)
+    sweep.set_defaults(run=_sweep)
+
+    for name, text, add in (
+        ("minheap", MINHEAP, _add_minheap), ("perf", PERF, _add_perf), ("threads", THREADS, _add_perf), ("rss", RSS, _add_rss),
+    ):  # fmt: skip
+        command = commands.add_parser(name, help=text.split(" (")[0].split(":")[0].rstrip(".\n"), description=text,
+                                      formatter_class=form)  # fmt: skip
+        _add_experiment_options(command)
+        add(command)
+        _add_run_options(command)
+        command.set_defaults(run=_experiment, experiment=EXPERIMENTS[name])
+
+    report = commands.add_parser("report", help="tables, plots and page of a sweep, finished or not")
+    report.add_argument("folder", type=Path, help="the sweep's folder")
+    report.set_defaults(run=lambda options: _report(options.folder))
+
+    builds = commands.add_parser("builds", help="lists the builds, and what is missing for those that are not there")
+    builds.set_defaults(run=_builds)
+    return parser
+
+
+# Command -> the experiment's name in a grid.
+EXPERIMENTS = {"minheap": "minheap", "perf": "perf-by-heap", "threads": "perf-by-threads", "rss": "rss"}
+
+
+def _names(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers like 1,12,24") from None
+
+
+def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
+    given = {"default": argparse.SUPPRESS}
+    parser.add_argument("--builds", type=_names, required=True, help="comma-separated; `shardsweep builds` lists them")
+    parser.add_argument("--threads", type=_numbers, required=True,
+                        help="mutator threads, comma-separated; 0: the benchmark's own default")  # fmt: skip
+    parser.add_argument("--suite", help="shardsweep (default), dacapobach, dacapochopin", **given)
+    parser.add_argument("--benchmarks", type=_names, help="comma-separated (default: lusearch)", **given)
+    parser.add_argument("--size", help="the benchmark's input size (default: its own)", **given)
+    parser.add_argument("--iterations", type=int, help="iterations a run; the last is timed (default: 5)", **given)
+    parser.add_argument("--limit", type=int, help="time limit of a run in seconds (default: 600)", **given)
+
+
+def _add_minheap(parser: argparse.ArgumentParser) -> None:
+    given = {"type": int, "default": argparse.SUPPRESS}
+    parser.add_argument("--start", help="first heap tried, MiB (default: 8)", **given)
+    parser.add_argument("--largest", help="largest heap tried, MiB (default: 1024)", **given)
+    parser.add_argument("--attempts", help="tries at a size before it counts as too small (default: 2)", **given)
+    parser.add_argument("--repeats", help="whole searches a point, to see their spread (default: 1)", **given)
+
+
+def _add_perf(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--heaps", type=_numbers, required=True, help="MiB, comma-separated")
+    parser.add_argument("--baseline", required=True, help="the build that the others are compared with")
+    parser.add_argument("--invocations", type=int, default=argparse.SUPPRESS, help="runs a point (default: 20)")
+
+
+def _add_rss(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--heaps", type=_numbers, required=True, help="MiB, comma-separated")
+    parser.add_argument("--invocations", type=int, default=argparse.SUPPRESS, help="runs a point (default: 1)")
+    parser.add_argument("--interval", type=int, default=argparse.SUPPRESS, help="milliseconds a sample (default: 50)")
+
+
+RUN_OPTIONS = ("out", "profile", "processors", "dry_run", "run", "experiment")
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, metavar="DIR", help="the sweep's folder (default: one below "
+                        "build/sweeps for each state of grid, JVM, plugins and jar)")  # fmt: skip
+    parser.add_argument("--profile", default="local", help="where jobs run: local (default), slurm, kubernetes, or a "
+                        "folder with a Snakemake profile")  # fmt: skip
+    parser.add_argument("--processors", type=int, metavar="N", help="processors of a cluster's node (slurm, kubernetes)")
+    parser.add_argument("--dry-run", action="store_true", help="only list the points, and which are measured already")
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    if options.grid:
+        wanted, name = grid.load(options.grid), options.grid.stem
+    elif options.preset in grid.presets():
+        wanted, name = grid.load(grid.PRESETS / f"{options.preset}.yml"), options.preset
+    else:
+        raise UserError(f"no preset {options.preset}: there are {', '.join(grid.presets())}; --grid takes a file")
+    return _measure(wanted, options, name)
+
+
+def _experiment(options: argparse.Namespace) -> int:
+    content = {name: value for name, value in vars(options).items() if name not in RUN_OPTIONS}
+    wanted = grid.check({options.experiment: content}, "on the command line")
+    return _measure(wanted, options, options.experiment)
+
+
+def _measure(wanted: Grid, options: argparse.Namespace, name: str) -> int:
+    # These take a second to import: --help and bad input are answered at once.
+    from shardsweep import sweep
+
+    sweep.check_profile(options.profile, options.processors)
+    possible, missing = sweep.available(wanted)
+    for line in missing:
+        print(f"shardsweep: {line}", file=sys.stderr)
+    folder = options.out or sweep.default_folder(name, possible)
+    if options.dry_run:
+        sweep.dry_run(folder, possible)
+        return 0
+    sweep.prepare(folder, possible)
+    complete = sweep.run(folder, options.profile, options.processors)
+    return max(_report(folder), 0 if complete else 1)
+
+
+def _report(folder: Path) -> int:
+    from rich.console import Console
+
+    from shardsweep import point, report
+    from shardsweep import tables as all_tables
+
+    if not (folder / point.GRID_FILE).is_file():
+        raise UserError(f"{folder} is not the folder of a sweep: it has no {point.GRID_FILE}")
+    sections, page = report.write(folder)
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    for section in sections:
+        for table in section.tables:
+            # The long ones are for the page.
+            if not table.id.startswith("performance-"):
+                all_tables.show(table, console)
+    problems = report.serious_notes(folder)
+    for line in problems:
+        print(f"shardsweep: {line}", file=sys.stderr)
+    print(f"Report: {page}")
+    return 1 if problems else 0
+
+
+def _builds(_: argparse.Namespace) -> int:
+    for build in catalog.builds().values():
+        print(f"{build.name:26} {build.plan:12} {'ready' if not build.missing else build.missing}")
+    return 0

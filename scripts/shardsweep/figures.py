@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The figures of a sweep as data: what is drawn, independent of what draws it. They follow the report's (section 6)."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from shardsweep import analysis
+
+# Metric, title, unit: the report's figures 3 to 6 and 7 to 10, then what issue and design add.
+METRICS = [
+    ("time.total", "Total time", "ms"),
+    ("time.mutator", "Mutator time", "ms"),
+    ("time.collector", "Collector time", "ms"),
+    ("collections", "Collections", "count"),
+    ("pause.median", "Median pause", "ms"),
+    ("pause.max", "Longest pause", "ms"),
+    ("charged", "Heap charged", "MiB"),
+    ("resident.peak", "Peak resident memory", "MiB"),
+]
+
+
+@dataclass
+class Series:
+    """One line, or one set of bars; `low` and `high` are the ends of intervals, where there are any."""
+
+    name: str
+    x: list
+    y: list[float]
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
+    dashed: bool = False
+    markers: bool = True
+
+
+@dataclass
+class Figure:
+    """One plot. `bars` draws groups of bars over the names in x."""
+
+    id: str
+    title: str
+    x_label: str
+    y_label: str
+    series: list[Series]
+    bars: bool = False
+
+
+def timed(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the timed (last) iteration of each run, and those of whole runs."""
+    rows = table[table["iteration"] > 0]
+    last = rows.groupby(["build", *analysis.CELL, "invocation"], dropna=False)["iteration"].transform("max")
+    return pd.concat([rows[rows["iteration"] == last], table[table["iteration"] == 0]])
+
+
+def minheap(table: pd.DataFrame) -> list[Figure]:
+    """Minheap by threads with the least-squares line of each build, a figure per benchmark."""
+    found = []
+    rows = table[(table["metric"] == "minheap") & table["value"].notna() & table["threads"].notna()]
+    for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
+        series = []
+        for build, group in of_benchmark.groupby("build", sort=False):
+            points = group.groupby("threads")["value"]
+            x = [int(threads) for threads in points.groups]
+            series.append(Series(build, x, _floats(points.median()), _floats(points.min()), _floats(points.max())))
+            line = analysis.least_squares(group["threads"], group["value"])
+            if line:
+                ends = [x[0], x[-1]]
+                fitted = [line.intercept + line.slope * end for end in ends]
+                series.append(Series(f"{build}: fit", ends, fitted, dashed=True, markers=False))
+        found.append(
+            Figure(f"minheap-{_slug(benchmark)}", f"{benchmark}: minheap", "mutator threads", "minheap (MiB)", series)
+        )
+    return found
+
+
+def by(table: pd.DataFrame, axis: str, fixed: str, baseline: str | None) -> list[Figure]:
+    """Every metric over `axis` (heap or threads), a figure per benchmark, value of `fixed`, and metric; total, mutator and
+    collector time and collections also relative to the baseline."""
+    found = []
+    labels = {"heap": "heap (MiB)", "threads": "mutator threads"}
+    names = {"heap": "{} MiB", "threads": "{} threads"}
+    for (benchmark, value), cell in table.groupby(["benchmark", fixed], sort=False, dropna=False):
+        where = f"{benchmark}, {names[fixed].format(value)}" if not pd.isna(value) else str(benchmark)
+        slug = _slug(f"{benchmark}-{fixed}{'' if pd.isna(value) else value}")
+        for position, (metric, title, unit) in enumerate(METRICS):
+            medians = analysis.summary(cell, metric, ["build", axis])
+            if medians.empty:
+                continue
+            found.append(
+                Figure(
+                    f"{axis}-{slug}-{metric}", f"{where}: {title.lower()}", labels[axis], f"{title} ({unit})",
+                    _lines(medians, axis, "median"),
+                )  # fmt: skip
+            )
+            if baseline and position < 4:
+                ratios = analysis.relative(cell, metric, baseline)
+                if not ratios.empty:
+                    found.append(
+                        Figure(
+                            f"{axis}-{slug}-{metric}-relative", f"{where}: {title.lower()} relative to {baseline}",
+                            labels[axis], f"{title} / {baseline}", _lines(ratios, axis, "ratio"),
+                        )  # fmt: skip
+                    )
+    return found
+
+
+def across(table: pd.DataFrame, baseline: str) -> list[Figure]:
+    """Every benchmark relative to the baseline, and the geometric mean: the report's figure 1."""
+    found = []
+    if table["benchmark"].nunique() < 2:
+        return found
+    for metric, title, _ in METRICS[:4]:
+        ratios = analysis.relative(table, metric, baseline)
+        ratios = ratios[ratios["ratio"] > 0]
+        if ratios.empty:
+            continue
+        each = analysis.geometric_means(ratios, ["build", "benchmark"])
+        whole = analysis.geometric_means(ratios, ["build"]).assign(benchmark="geometric mean")
+        series = [
+            Series(build, list(group["benchmark"]), _floats(group["geometric_mean"]))
+            for build, group in pd.concat([each, whole]).groupby("build", sort=False)
+        ]
+        found.append(
+            Figure(f"across-{metric}", f"{title} relative to {baseline}", "", f"{title} / {baseline}", series, bars=True)
+        )
+    return found
+
+
+def resident(table: pd.DataFrame) -> list[Figure]:
+    """Resident memory over time, one figure per benchmark, threads and heap; the first invocation of each build."""
+    found = []
+    samples = table[table["metric"].isin(["sample.time", "sample.resident"])]
+    for (benchmark, threads, heap), cell in samples.groupby(analysis.CELL, sort=False, dropna=False):
+        series = []
+        for build, group in cell.groupby("build", sort=False):
+            first = group[group["invocation"] == group["invocation"].min()]
+            seconds = first.loc[first["metric"] == "sample.time", "value"] / 1000
+            held = first.loc[first["metric"] == "sample.resident", "value"]
+            series.append(Series(build, _floats(seconds), _floats(held), markers=False))
+        title = f"{benchmark}, {threads} threads, {heap} MiB: resident memory"
+        found.append(
+            Figure(_slug(f"rss-{benchmark}-{threads}-{heap}"), title, "seconds", "resident (MiB)", series)
+        )
+    return found
+
+
+def _lines(table: pd.DataFrame, axis: str, value: str) -> list[Series]:
+    series = []
+    for build, group in table.dropna(subset=[axis]).groupby("build", sort=False):
+        group = group.sort_values(axis)
+        intervals = (_floats(group["low"]), _floats(group["high"]))
+        series.append(Series(build, [int(x) for x in group[axis]], _floats(group[value]), *intervals))
+    return series
+
+
+def _floats(values) -> list[float]:
+    return [float(value) for value in np.asarray(values, dtype=float)]
+
+
+def _slug(text: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in str(text))

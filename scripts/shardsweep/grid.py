@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a sweep measures: the grid file, its checks, and the points that it unfolds into."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from shardsweep.catalog import CONFIGS
+from shardsweep.errors import UserError
+
+PRESETS = CONFIGS / "presets"
+
+# 0 leaves the number of threads to the benchmark.
+Threads = Annotated[int, Field(ge=0, le=4096)]
+Mebibytes = Annotated[int, Field(ge=1, le=1 << 20)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
+
+
+class Experiment(BaseModel):
+    """What every experiment needs. `limit` is the time limit of one run of the JVM, in seconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suite: Name = "shardsweep"
+    benchmarks: Annotated[list[Name], Field(min_length=1)] = ["lusearch"]
+    size: Name | None = None
+    builds: Annotated[list[Name], Field(min_length=1)]
+    threads: Annotated[list[Threads], Field(min_length=1)]
+    iterations: Annotated[int, Field(ge=1)] = 5
+    limit: Annotated[int, Field(ge=1)] = 600
+
+    @field_validator("builds", "threads", "benchmarks", "heaps", check_fields=False)
+    @classmethod
+    def _no_repeats(cls, values: list) -> list:
+        if len(set(values)) != len(values):
+            raise ValueError("lists a value twice")
+        return values
+
+
+class Minheap(Experiment):
+    """Minheap by threads. The search starts at `start` MiB, never goes above `largest` and tries a size `attempts` times."""
+
+    start: Mebibytes = 8
+    largest: Mebibytes = 1024
+    attempts: Annotated[int, Field(ge=1)] = 2
+    repeats: Annotated[int, Field(ge=1)] = 1
+
+    @field_validator("largest")
+    @classmethod
+    def _room(cls, largest: int, info) -> int:
+        if "start" in info.data and largest < info.data["start"]:
+            raise ValueError("is smaller than start")
+        return largest
+
+
+class Performance(Experiment):
+    """Time by heap size or by threads, relative to `baseline`."""
+
+    heaps: Annotated[list[Mebibytes], Field(min_length=1)]
+    invocations: Annotated[int, Field(ge=1)] = 20
+    baseline: Name
+
+    @field_validator("baseline")
+    @classmethod
+    def _compared(cls, baseline: str, info) -> str:
+        if "builds" in info.data and baseline not in info.data["builds"]:
+            raise ValueError(f"{baseline} is not one of the builds")
+        return baseline
+
+
+class Resident(Experiment):
+    """Resident memory over time, sampled every `interval` milliseconds."""
+
+    heaps: Annotated[list[Mebibytes], Field(min_length=1)]
+    invocations: Annotated[int, Field(ge=1)] = 1
+    interval: Annotated[int, Field(ge=5)] = 50
+
+
+class Grid(BaseModel):
+    """A whole sweep: any of the four experiments."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    about: str = ""
+    minheap: Minheap | None = None
+    perf_by_heap: Performance | None = Field(None, alias="perf-by-heap")
+    perf_by_threads: Performance | None = Field(None, alias="perf-by-threads")
+    rss: Resident | None = None
+
+    def experiments(self) -> dict[str, Experiment]:
+        """The experiments that are asked for, by the name of their running-ng configuration."""
+        all_of_them = {
+            "minheap": self.minheap,
+            "perf-by-heap": self.perf_by_heap,
+            "perf-by-threads": self.perf_by_threads,
+            "rss": self.rss,
+        }
+        return {name: experiment for name, experiment in all_of_them.items() if experiment}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One job. A minheap point is one build's search; a performance point is one invocation of all builds in turn,
+    so that whatever else the machine does meets all of them alike."""
+
+    experiment: str
+    benchmark: str
+    threads: int
+    builds: tuple[str, ...]
+    heap: int | None
+    invocation: int
+
+    @property
+    def id(self) -> str:
+        """The point's name: relative path of its result, unique in a grid."""
+        where = self.builds[0] if self.heap is None else f"h{self.heap}"
+        return f"{self.experiment}/{self.benchmark}/{where}/t{self.threads}-{self.invocation}"
+
+
+def points(grid: Grid) -> list[Point]:
+    """Every point of the grid. Invocations are the outermost loop of each experiment: a sweep that is cut short has
+    measured every point about equally often."""
+    unfolded = []
+    # Two experiments may measure the same cell: their invocations are numbered through, so that none counts twice.
+    first = 0
+    for name, experiment in grid.experiments().items():
+        unfolded.extend(_unfold(name, experiment, first))
+        if isinstance(experiment, Performance):
+            first += experiment.invocations
+    return unfolded
+
+
+def _unfold(name: str, experiment: Experiment, first: int) -> Iterator[Point]:
+    if isinstance(experiment, Minheap):
+        for repeat, benchmark, threads, build in itertools.product(
+            range(experiment.repeats), experiment.benchmarks, experiment.threads, experiment.builds
+        ):
+            yield Point(name, benchmark, threads, (build,), None, repeat)
+    else:
+        for invocation, benchmark, threads, heap in itertools.product(
+            range(first, first + experiment.invocations), experiment.benchmarks, experiment.threads, experiment.heaps
+        ):
+            yield Point(name, benchmark, threads, tuple(experiment.builds), heap, invocation)
+
+
+def load(path: Path) -> Grid:
+    """Reads a grid file. Raises UserError with the place and kind of what is wrong in it."""
+    try:
+        content = yaml.safe_load(path.read_text())
+    except FileNotFoundError:
+        raise UserError(f"grid {path} is not there; presets: {', '.join(presets())}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"grid {path} cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"grid {path} is not YAML: {' '.join(str(error).split())}") from None
+    return check(content, str(path))
+
+
+def check(content: object, origin: str) -> Grid:
+    """Turns parsed YAML into a grid; `origin` names it in the error."""
+    if not isinstance(content, dict):
+        raise UserError(f"grid {origin}: expected experiments by name (minheap, perf-by-heap, perf-by-threads, rss)")
+    try:
+        grid = Grid.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"grid {origin}: {place}: {first['msg'].removeprefix('Value error, ')}") from None
+    if not grid.experiments():
+        raise UserError(f"grid {origin}: names no experiment (minheap, perf-by-heap, perf-by-threads, rss)")
+    return grid
+
+
+def dump(grid: Grid) -> str:
+    """The grid as YAML that `load` reads back, with every default written out."""
+    return yaml.safe_dump(grid.model_dump(by_alias=True, exclude_none=True), sort_keys=False)
+
+
+def presets() -> list[str]:
+    """Names of the presets in `configs/presets`."""
+    return sorted(path.stem for path in PRESETS.glob("*.yml"))
+
+
+def without(grid: Grid, missing: dict[str, str]) -> tuple[Grid, list[str]]:
+    """The grid without the builds that are missing (name -> why), and without experiments that this leaves nothing to
+    measure or to compare with; a line about each of these. Raises UserError where nothing at all is left."""
+    content = grid.model_dump(by_alias=True, exclude_none=True)
+    lines = [f"build {name} is left out: {why}" for name, why in missing.items()]
+    for name, experiment in grid.experiments().items():
+        left = [build for build in experiment.builds if build not in missing]
+        baseline = getattr(experiment, "baseline", None)
+        if left and baseline in (None, *left):
+            content[name]["builds"] = left
+        else:
+            del content[name]
+            lines.append(f"{name} is left out: it has no build" + (f", or not its baseline {baseline}" if baseline else ""))
+    if not set(content) & set(grid.experiments()):
+        raise UserError(f"there is nothing to measure: {lines[0]}")
+    return Grid.model_validate(content), lines

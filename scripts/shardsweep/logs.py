@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Reads running-ng's log files: how each run ended, its iterations, collections, statistics and resident memory."""
+
+import enum
+import gzip
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from running.command.log_preprocessor import MMTk_FOOTER, MMTk_HEADER
+
+from shardsweep.errors import UserError
+from shardsweep.launch import MARK
+
+
+class Outcome(enum.StrEnum):
+    """How a run ended. Only `OOM` and `TIMEOUT` say anything about the size of the heap."""
+
+    PASSED = "passed"
+    OOM = "oom"  # the Java heap was too small, by the JVM's own word
+    TIMEOUT = "timeout"  # stopped at the time limit
+    CRASH = "crash"  # ended by a signal, a fatal error of the JVM or a panic of the plugin
+    FAILED = "failed"  # the benchmark found its result wrong
+    ERROR = "error"  # ended otherwise: a flag that the JVM does not know, a missing file
+
+
+@dataclass
+class Collection:
+    """One collection: when (seconds after start), heap before and after (MiB, to the line's own precision), pauses (ms)."""
+
+    uptime: float
+    before: float
+    after: float
+    pauses: list[float]
+
+
+@dataclass
+class Iteration:
+    """One iteration of the benchmark, counted from 1, with the collections that happened in it.
+
+    `charged` is the heap charged during it, in MiB: how much the heap grew between collections.
+    """
+
+    number: int
+    milliseconds: float
+    timed: bool
+    collections: list[Collection]
+    charged: float
+
+
+@dataclass
+class Invocation:
+    """One run of the JVM."""
+
+    command: list[str]
+    outcome: Outcome
+    detail: str
+    iterations: list[Iteration] = field(default_factory=list)
+    statistics: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    peak_kib: int = 0
+    resident: list[list[float]] = field(default_factory=list)
+
+
+_RUN = re.compile(r"^mkdir -p PLOTTY_WORKAROUND; timedrun; ", re.MULTILINE)
+# A lack of memory outside the Java heap says nothing about the heap's size.
+_OOM = re.compile(
+    r"java\.lang\.OutOfMemoryError(?!: (?:Metaspace|Compressed class space|unable to create|Direct buffer|Cannot reserve))"
+    # What HotSpot says of a heap that it cannot even start in.
+    r"|Too small (?:initial |maximum )?heap|GC triggered before VM initialization completed"
+)
+_CRASH = re.compile(
+    r"^# A fatal error has been detected by the Java Runtime Environment:|^.*\bpanicked at .*$", re.MULTILINE
+)
+_WRONG = re.compile(r"^=====.*\bFAILED\b.*$", re.MULTILINE)
+_CAUSE = re.compile(r"^(?:Error: |Unrecognized |Error occurred |Exception in |Unable to access |Conflicting ).*$", re.MULTILINE)
+_PHASE = re.compile(
+    r"^=====\s+DaCapo \S+ \S+ (?P<what>starting|completed|PASSED|FAILED)"
+    r"(?: warmup (?P<warmup>\d+))?(?: in (?P<ms>\d+) msec)?"
+)
+_PAUSE = re.compile(
+    r"^\[(?P<uptime>[\d.]+)s\]\[info\s*\]\[gc\s*\] GC\((?P<id>\d+)\) Pause.*? "
+    r"(?P<before>[\d.]+)(?P<before_unit>[BKMG])->(?P<after>[\d.]+)(?P<after_unit>[BKMG])\([\d.]+[BKMG]\) (?P<ms>[\d.]+)ms$"
+)
+_MIB = {"B": 1 / (1 << 20), "K": 1 / 1024, "M": 1.0, "G": 1024.0}
+
+
+def read(path: Path) -> list[Invocation]:
+    """Every run that a log file holds, in order. Raises UserError for a file that holds none."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8", errors="replace") as source:
+            text = source.read()
+    except (OSError, EOFError) as error:
+        raise UserError(f"{path} cannot be read: {error}") from None
+    # What is before the first mark belongs to no run.
+    runs = [_invocation(part) for part in _RUN.split(text)[1:]]
+    if not runs:
+        raise UserError(f"{path} is not a running-ng log, or an empty one")
+    return runs
+
+
+def _invocation(text: str) -> Invocation:
+    marks = [json.loads(line[len(MARK) :]) for line in text.splitlines() if line.startswith(MARK)]
+    if not marks or "start" not in marks[0]:
+        return Invocation([], Outcome.ERROR, "the log holds no mark of the launcher: running-ng was stopped before the JVM ran")
+    command = marks[0]["start"]["command"]
+    # The part before the mark lists the machine's processes and variables: any word may occur there.
+    output = text.partition(MARK)[2].partition("\n")[2]
+    if len(marks) < 2:
+        return Invocation(command, Outcome.ERROR, "interrupted before the JVM ended")
+    end = marks[-1]
+    outcome, detail = _outcome(end, output)
+    return Invocation(
+        command,
+        outcome,
+        detail,
+        iterations=_iterations(output),
+        statistics=_statistics(output),
+        seconds=end["seconds"],
+        peak_kib=end["peak_kib"],
+        resident=end.get("resident", []),
+    )
+
+
+def _outcome(end: dict, output: str) -> tuple[Outcome, str]:
+    if end["timeout"]:
+        return Outcome.TIMEOUT, f"stopped at the time limit, after {end['seconds']:.0f} s"
+    if end["signal"] is not None:
+        return Outcome.CRASH, _crash_line(output) or f"ended by signal {end['signal']}"
+    if crash := _crash_line(output):
+        return Outcome.CRASH, crash
+    if oom := _OOM.search(output):
+        return Outcome.OOM, _line_at(output, oom.start())
+    if end["exit"] is not None and end["exit"] > 128:
+        return Outcome.CRASH, f"ended by signal {end['exit'] - 128}"
+    if wrong := _WRONG.search(output):
+        return Outcome.FAILED, wrong.group().strip("= ")
+    if end["exit"] == 0 and any(match["what"] == "PASSED" for match in map(_PHASE.match, output.splitlines()) if match):
+        return Outcome.PASSED, ""
+    cause = _CAUSE.search(output)
+    said = cause.group() if cause else _last_line(output)
+    return Outcome.ERROR, f"exit code {end['exit']}: {said}"
+
+
+def _crash_line(output: str) -> str | None:
+    crash = _CRASH.search(output)
+    if not crash:
+        return None
+    if crash.group().startswith("#"):
+        # The line after the announcement names the signal or the failed assertion.
+        reasons = [line.strip("# ") for line in output[crash.end() :].splitlines() if line.strip("# ")]
+        return reasons[0] if reasons else "fatal error of the JVM"
+    return crash.group().strip()
+
+
+def _line_at(text: str, position: int) -> str:
+    return text[text.rfind("\n", 0, position) + 1 :].partition("\n")[0].strip()
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(MARK)]
+    return lines[-1] if lines else "no output"
+
+
+def _iterations(output: str) -> list[Iteration]:
+    """Splits the output at the benchmark's own lines; a collection belongs to the iteration it was printed in."""
+    found: list[Iteration] = []
+    open_since: dict[int, Collection] | None = None
+    charged, previous = 0.0, 0.0
+    for line in output.splitlines():
+        if phase := _PHASE.match(line):
+            if phase["what"] == "starting":
+                open_since, charged = {}, 0.0
+            elif phase["ms"] and open_since is not None and phase["what"] != "FAILED":
+                timed = phase["what"] == "PASSED"
+                found.append(
+                    Iteration(len(found) + 1, float(phase["ms"]), timed, list(open_since.values()), charged)
+                )
+                open_since = None
+        elif pause := _PAUSE.match(line):
+            before = float(pause["before"]) * _MIB[pause["before_unit"]]
+            after = float(pause["after"]) * _MIB[pause["after_unit"]]
+            # What grew before the iteration began is split at the collection: a log has nothing finer.
+            charged += max(0.0, before - previous)
+            previous = after
+            if open_since is not None:
+                _add(open_since, pause, before, after)
+    return found
+
+
+def _add(collections: dict[int, Collection], pause: re.Match, before: float, after: float) -> None:
+    """Adds a pause to its collection: one collection of G1 can have several."""
+    collection = collections.get(int(pause["id"]))
+    if collection is None:
+        collections[int(pause["id"])] = Collection(float(pause["uptime"]), before, after, [float(pause["ms"])])
+    else:
+        collection.after = after
+        collection.pauses.append(float(pause["ms"]))
+
+
+def _statistics(output: str) -> dict[str, float]:
+    """mmtk-core's statistics of the timed iteration, by their names; empty where none were printed."""
+    header = output.rfind(MMTk_HEADER)
+    footer = output.find(MMTk_FOOTER, header)
+    if header < 0 or footer < 0:
+        return {}
+    names, values = output[header:footer].splitlines()[1:3]
+    return {name: float(value) for name, value in zip(names.split(), values.split(), strict=True)}

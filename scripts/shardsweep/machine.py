@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a sweep ran on and with: machine, system, versions, revisions. Recorded in its folder at its first start."""
+
+import json
+import os
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+from shardsweep import catalog
+
+PACKAGES = ("running-ng", "snakemake", "scipy", "pandas")
+
+
+def record(file: Path, builds: list[str]) -> None:
+    """Writes the facts as JSON, unless a first start of the same sweep already did."""
+    if file.exists():
+        return
+    chosen = catalog.choose(list(dict.fromkeys(builds)))
+    facts = {
+        "processor": _first("/proc/cpuinfo", "model name"),
+        "processors": os.cpu_count(),
+        "memory": _memory(),
+        "kernel": platform.release(),
+        "system": _first("/etc/os-release", "PRETTY_NAME", "="),
+        "java": _java(),
+        "revision": _revision(),
+        "packages": {name: version(name) for name in PACKAGES},
+        "builds": {
+            build.name: {
+                "plan": build.plan, "block": build.block, "accounting": build.accounting, "revision": build.revision,
+                "running-ng": build.config,
+            }
+            for build in chosen
+        },
+    }  # fmt: skip
+    file.write_text(json.dumps(facts, indent=1))
+
+
+def _first(path: str, name: str, separator: str = ":") -> str:
+    with open(path) as source:
+        for line in source:
+            key, _, value = line.partition(separator)
+            if key.strip() == name:
+                return value.strip().strip('"')
+    return "unknown"
+
+
+def _memory() -> str:
+    kib = int(_first("/proc/meminfo", "MemTotal").split()[0])
+    return f"{kib / (1 << 20):.1f} GiB"
+
+
+def _java() -> str:
+    java = Path(catalog.environment()["SHARDSWEEP_JDK"]) / "bin" / "java"
+    # -version speaks on standard error.
+    return subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr.strip()
+
+
+def _revision() -> str:
+    done = subprocess.run(
+        ["git", "-C", str(catalog.ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() or "unknown"

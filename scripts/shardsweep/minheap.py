@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The search for the smallest heap: bisection to 1 MiB, with the reasons of every failure kept apart."""
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from shardsweep.logs import Outcome
+
+# These two, and only these, say that a heap is too small.
+TOO_SMALL = {Outcome.OOM, Outcome.TIMEOUT}
+
+
+class End(enum.StrEnum):
+    """How a search ended."""
+
+    FOUND = "found"
+    TOO_LARGE = "too-large"  # not even the largest allowed heap was enough
+    BROKEN = "broken"  # every attempt at one size crashed, or failed in a way that has nothing to do with memory
+
+
+@dataclass
+class Search:
+    """The result: `minheap` in MiB when found; every attempt in order; what made the next smaller heap fail."""
+
+    end: End
+    minheap: int | None
+    attempts: list[tuple[int, Outcome]] = field(default_factory=list)
+    bound_by: Outcome | None = None
+
+    @property
+    def reason(self) -> Outcome | None:
+        """Why there is no minheap, in one word; None if there is one."""
+        if self.end is End.FOUND:
+            return None
+        return self.attempts[-1][1]
+
+
+def search(probe: Callable[[int, int], Outcome], start: int, largest: int, attempts: int) -> Search:
+    """Finds the smallest heap, in MiB, at which `probe(heap, attempt)` passes.
+
+    From `start` the heap is doubled until it is enough (a heap far too large costs more time than one too small), then
+    bisected. A size passes if one of `attempts` does; it is too small if an attempt says so and none passes. If no
+    attempt passes and none says so either, the search stops: a crash is no statement about size.
+    """
+    result = Search(End.BROKEN, None)
+    failed_by: dict[int, Outcome] = {0: None}
+
+    def passes(heap: int) -> bool | None:
+        verdict = None
+        for attempt in range(attempts):
+            outcome = probe(heap, attempt)
+            result.attempts.append((heap, outcome))
+            if outcome is Outcome.PASSED:
+                return True
+            if outcome in TOO_SMALL:
+                verdict = False
+                failed_by[heap] = outcome
+        return verdict
+
+    low, heap = 0, start
+    while (verdict := passes(heap)) is False:
+        if heap == largest:
+            result.end = End.TOO_LARGE
+            return result
+        low, heap = heap, min(heap * 2, largest)
+    high = heap
+    while verdict is not None and high - low > 1:
+        middle = (low + high) // 2
+        verdict = passes(middle)
+        if verdict is True:
+            high = middle
+        elif verdict is False:
+            low = middle
+    if verdict is None:
+        return result
+    result.end, result.minheap, result.bound_by = End.FOUND, high, failed_by[low]
+    return result

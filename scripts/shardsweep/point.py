@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""One job of the workflow: measures one point of the grid and writes what came of it as JSON.
+
+`python -m shardsweep.point ID`, in the folder of a sweep. The JSON holds `rows` (of the result table), `notes` (every run
+that did not pass, with its log) and `point`.
+"""
+
+import dataclasses
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+
+from shardsweep import catalog, grid, minheap, probe
+from shardsweep.catalog import Build
+from shardsweep.errors import UserError
+from shardsweep.grid import Experiment, Minheap, Point, Resident
+from shardsweep.logs import Invocation, Iteration, Outcome
+from shardsweep.probe import Run
+
+GRID_FILE = "grid.yml"
+
+
+def result_file(folder: Path, point: Point) -> Path:
+    """Where the result of a point goes."""
+    return folder / "points" / f"{point.id}.json"
+
+
+def measure(folder: Path, point: Point, experiment: Experiment) -> dict:
+    """Measures the point. A run that fails is part of the result, not an error."""
+    builds = catalog.choose(list(point.builds))
+    for build in builds:
+        if build.missing:
+            raise UserError(f"build {build.name}: {build.missing}")
+    if isinstance(experiment, Minheap):
+        rows, notes = _minheap(folder, point, experiment, builds[0])
+    else:
+        rows, notes = _performance(folder, point, experiment, builds)
+    return {"point": dataclasses.asdict(point), "rows": rows, "notes": notes}
+
+
+def _minheap(folder: Path, point: Point, experiment: Minheap, build: Build) -> tuple[list, list]:
+    notes = []
+
+    def attempt(heap: int, number: int) -> Outcome:
+        run = probe.run(folder, point, experiment, [build], heap, number)[0]
+        if run.invocation.outcome not in (Outcome.PASSED, *minheap.TOO_SMALL):
+            notes.append(_note(run, point, experiment, heap))
+        return run.invocation.outcome
+
+    found = minheap.search(attempt, experiment.start, experiment.largest, experiment.attempts)
+    if found.end is not minheap.End.FOUND:
+        notes.append(_no_minheap(point, experiment, build, found))
+    keys = _keys(build, point, experiment)
+    rows = [{**keys, "iteration": 0, "metric": "minheap", "value": found.minheap, "unit": "MiB"}]
+    for outcome in Outcome:
+        count = sum(1 for _, each in found.attempts if each is outcome)
+        rows.append({**keys, "iteration": 0, "metric": f"runs.{outcome}", "value": count, "unit": "runs"})
+    if found.bound_by is Outcome.TIMEOUT:
+        # The next smaller heap was not too small as such, but too slow for the time limit.
+        rows.append({**keys, "iteration": 0, "metric": "minheap.by-timeout", "value": 1, "unit": "runs"})
+    return rows, notes
+
+
+def _no_minheap(point: Point, experiment: Experiment, build: Build, found: minheap.Search) -> dict:
+    heap, outcome = found.attempts[-1]
+    why = "not enough" if found.end is minheap.End.TOO_LARGE else "no attempt passed, and none was about memory"
+    return {
+        "build": build.name, "benchmark": _benchmark(point, experiment), "threads": point.threads, "heap": heap,
+        "outcome": outcome, "detail": f"no minheap: {heap} MiB: {why}", "log": None,
+    }  # fmt: skip
+
+
+def _performance(folder: Path, point: Point, experiment: Experiment, builds: list[Build]) -> tuple[list, list]:
+    rows, notes = [], []
+    for run in probe.run(folder, point, experiment, builds, point.heap):
+        keys = {**_keys(run.build, point, experiment), "heap": point.heap}
+        # Sampling costs a little time: what a sampled run took is not to be compared with the others.
+        rows.extend(_sample_rows(run.invocation, keys) if isinstance(experiment, Resident) else _rows(run.invocation, keys))
+        if run.invocation.outcome is not Outcome.PASSED:
+            notes.append(_note(run, point, experiment, point.heap))
+    return rows, notes
+
+
+def _benchmark(point: Point, experiment: Experiment) -> str:
+    """The benchmark's name in results: with its suite unless that is ours, because two suites may share a name."""
+    own = experiment.suite == Experiment.model_fields["suite"].default
+    return point.benchmark if own else f"{experiment.suite}:{point.benchmark}"
+
+
+def _keys(build: Build, point: Point, experiment: Experiment) -> dict:
+    return {
+        "build": build.name,
+        "plan": build.plan,
+        "block": build.block,
+        "accounting": build.accounting,
+        "benchmark": _benchmark(point, experiment),
+        "threads": point.threads or None,
+        "heap": None,
+        "invocation": point.invocation,
+    }
+
+
+def _note(run: Run, point: Point, experiment: Experiment, heap: int) -> dict:
+    return {
+        "build": run.build.name, "benchmark": _benchmark(point, experiment), "threads": point.threads, "heap": heap,
+        "outcome": run.invocation.outcome, "detail": run.invocation.detail, "log": str(run.log),
+    }  # fmt: skip
+
+
+def _rows(run: Invocation, keys: dict) -> list[dict]:
+    """The rows of one run. One that did not pass has only the row that says so: its times would be of half the work."""
+    whole = {**keys, "iteration": 0}
+    rows = [{**whole, "metric": f"runs.{run.outcome}", "value": 1, "unit": "runs"}]
+    if run.outcome is not Outcome.PASSED:
+        return rows
+    rows.append({**whole, "metric": "resident.peak", "value": run.peak_kib / 1024, "unit": "MiB"})
+    rows.append({**whole, "metric": "time.process", "value": run.seconds * 1000, "unit": "ms"})
+    for iteration in run.iterations:
+        for metric, value, unit in _measures(iteration):
+            rows.append({**keys, "iteration": iteration.number, "metric": metric, "value": value, "unit": unit})
+    for name, value in run.statistics.items():
+        unit = "ms" if name.startswith("time.") else "count"
+        rows.append({**keys, "iteration": len(run.iterations), "metric": f"mmtk.{name}", "value": value, "unit": unit})
+    return rows
+
+
+def _sample_rows(run: Invocation, keys: dict) -> list[dict]:
+    """The rows of a run whose resident memory was sampled: three a sample, each metric in the order of time."""
+    whole = {**keys, "iteration": 0}
+    rows = [{**whole, "metric": f"runs.{run.outcome}", "value": 1, "unit": "runs"}]
+    for seconds, resident, anonymous in run.resident:
+        rows.append({**whole, "metric": "sample.time", "value": seconds * 1000, "unit": "ms"})
+        rows.append({**whole, "metric": "sample.resident", "value": resident / 1024, "unit": "MiB"})
+        rows.append({**whole, "metric": "sample.anonymous", "value": anonymous / 1024, "unit": "MiB"})
+    return rows
+
+
+def _measures(iteration: Iteration) -> list[tuple[str, float, str]]:
+    pauses = [pause for collection in iteration.collections for pause in collection.pauses]
+    measures = [
+        ("time.total", iteration.milliseconds, "ms"),
+        # Pauses only: the work that G1 does beside the program counts as the program's.
+        ("time.collector", sum(pauses), "ms"),
+        ("time.mutator", iteration.milliseconds - sum(pauses), "ms"),
+        ("collections", len(iteration.collections), "count"),
+        ("charged", iteration.charged, "MiB"),
+    ]
+    if pauses:
+        measures += [("pause.median", statistics.median(pauses), "ms"), ("pause.max", max(pauses), "ms")]
+    return measures
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measures the point whose id is the first argument, in the current folder, which is that of a sweep."""
+    wanted = (arguments or sys.argv[1:])[0]
+    folder = Path.cwd()
+    try:
+        whole = grid.load(folder / GRID_FILE)
+        point = next((point for point in grid.points(whole) if point.id == wanted), None)
+        if point is None:
+            raise UserError(f"{folder / GRID_FILE} has no point {wanted}")
+        result = measure(folder, point, whole.experiments()[point.experiment])
+        file = result_file(folder, point)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(".partial")
+        partial.write_text(json.dumps(result, indent=1))
+        os.replace(partial, file)
+    except UserError as error:
+        print(f"shardsweep: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"shardsweep: {error.filename or folder}: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""One call of running-ng: some builds, one benchmark, one heap size, one invocation of each."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from running.util import config_str_encode
+
+from shardsweep import catalog, logs
+from shardsweep.catalog import CONFIGS, Build
+from shardsweep.errors import UserError
+from shardsweep.grid import Experiment, Point, Resident
+
+# running-ng writes its whole environment into every log: what a run does not need stays out of the results.
+PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
+PASSED_ON_PREFIXES = ("MMTK_", "SHARDSWEEP_", "SLURM_JOB_ID")
+# What running-ng calls for the head of a log, and the Debian packages that have it.
+PROGRAMS = {"vmstat": "procps", "top": "procps", "w": "procps", "who": "coreutils", "gzip": "gzip"}
+# The launcher ends a run at the limit; running-ng's own limit is only there in case that fails.
+GRACE_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one build: what came of it, and the log that it is from."""
+
+    build: Build
+    invocation: logs.Invocation
+    log: Path
+
+
+def check_programs() -> None:
+    """Raises UserError when a program that running-ng calls is not installed."""
+    missing = sorted({package for program, package in PROGRAMS.items() if not shutil.which(program)})
+    if missing:
+        raise UserError(f"running-ng needs programs that are not installed: apt-get install {' '.join(missing)}")
+
+
+def run(folder: Path, point: Point, experiment: Experiment, builds: list[Build], heap: int, attempt: int = 0) -> list[Run]:
+    """Runs each build once at `heap` MiB, in turn, and reads the logs.
+
+    What an earlier, interrupted call finished is not run again: running-ng's own `--resume`. Raises UserError if
+    running-ng itself fails.
+    """
+    configs = [_config_string(build, point, experiment) for build in builds]
+    run_id = f"{point.id.replace('/', '.')}.a{attempt}"
+    log_folder = folder / "logs" / run_id
+    stem = f"{point.benchmark.replace('/', '-')}.{heap * 1000}.{heap}"
+    files = [log_folder / f"{stem}.{config_str_encode(config)}.{experiment.suite}.log" for config in configs]
+    # Half a log is what an interrupted run leaves: running-ng would append to it. It packs a log at the very end.
+    for file in files:
+        if file.exists():
+            file.unlink()
+            _packed(file).unlink(missing_ok=True)
+    if not all(_packed(file).exists() for file in files):
+        _call(folder, run_id, _experiment_file(folder, run_id, point, experiment, configs), heap)
+    return [
+        Run(build, logs.read(_packed(file))[-1], _packed(file).relative_to(folder))
+        for build, file in zip(builds, files, strict=True)
+    ]
+
+
+def _packed(log: Path) -> Path:
+    return log.with_name(log.name + ".gz")
+
+
+def _config_string(build: Build, point: Point, experiment: Experiment) -> str:
+    threads = f"|t-{point.threads}" if point.threads else ""
+    interval = experiment.interval if isinstance(experiment, Resident) else 0
+    return f"{build.config}{threads}|launch-{experiment.limit}-{interval}"
+
+
+def _experiment_file(folder: Path, run_id: str, point: Point, experiment: Experiment, configs: list[str]) -> Path:
+    """Writes the running-ng configuration of this call: the experiment's own, narrowed to one point."""
+    suite = f"suites.{experiment.suite}"
+    overrides = {
+        "benchmarks": {experiment.suite: [point.benchmark]},
+        "configs": configs,
+        "invocations": 1,
+        f"{suite}.timing_iteration": experiment.iterations,
+        f"{suite}.timeout": experiment.limit + GRACE_SECONDS,
+        f"{suite}.minheap_values.mib.{point.benchmark}": 1,
+    }
+    if experiment.size:
+        overrides[f"{suite}.size"] = experiment.size
+    file = folder / "configs" / f"{run_id}.yml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    content = {"includes": [str(CONFIGS / f"{point.experiment}.yml")], "overrides": overrides}
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    return file
+
+
+def _call(folder: Path, run_id: str, file: Path, heap: int) -> None:
+    command = [
+        *(sys.executable, "-m", "running", "runbms", str(folder / "logs"), str(file)),
+        *("-s", str(heap), "-i", "1", "--resume", run_id),
+    ]
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        # running-ng writes logs as ASCII and stops at anything else.
+        if (name in PASSED_ON or name.startswith(PASSED_ON_PREFIXES)) and value.isascii()
+    }
+    done = subprocess.run(
+        command,
+        env={**kept, **catalog.environment(), "LC_ALL": "C.UTF-8"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        free = shutil.disk_usage(folder).free >> 20
+        disk = f"; only {free} MiB of disk are free" if free < 256 else ""
+        raise UserError(f"running-ng failed at {run_id}: {said[-1] if said else 'no message'}{disk}")

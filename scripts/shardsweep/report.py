@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The report of a sweep: tables for the terminal, plots as files, and one HTML page that needs nothing else."""
+
+import json
+import os
+import shlex
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from shardsweep import draw, figures, grid, logs, point, sweep, tables
+from shardsweep.figures import Figure
+from shardsweep.grid import Grid
+from shardsweep.tables import Table
+
+PAGE = "report.html"
+PLOTS = "plots"
+
+
+@dataclass
+class Section:
+    """One part of the report."""
+
+    id: str
+    title: str
+    tables: list[Table]
+    figures: list[Figure] = field(default_factory=list)
+
+
+def sections(whole: Grid, table: pd.DataFrame, notes: list[dict]) -> list[Section]:
+    """What there is to show of the results."""
+    found = []
+    if whole.minheap:
+        found.append(
+            Section(
+                "minheap",
+                "Minheap",
+                [*tables.minheaps(table, notes), *tables.regressions(table), *tables.spread(table)],
+                figures.minheap(table),
+            )
+        )
+    performance = whole.perf_by_heap or whole.perf_by_threads
+    if performance:
+        found.append(_performance(whole, table, performance.baseline))
+    if whole.rss:
+        found.append(Section("resident", "Resident memory", [], figures.resident(table)))
+    if notes:
+        found.append(Section("failures", "Runs that did not pass", tables.notes(notes)))
+    return [section for section in found if section.tables or section.figures]
+
+
+def _performance(whole: Grid, table: pd.DataFrame, baseline: str) -> Section:
+    last = figures.timed(table)
+    drawn = figures.across(last, baseline)
+    if whole.perf_by_heap:
+        drawn += figures.by(_cells(last, whole.perf_by_heap), "heap", "threads", baseline)
+    if whole.perf_by_threads:
+        drawn += figures.by(_cells(last, whole.perf_by_threads), "threads", "heap", whole.perf_by_threads.baseline)
+    return Section(
+        "performance",
+        "Performance",
+        [*tables.geometric_means(table, baseline), *tables.performance(table, baseline)],
+        drawn,
+    )
+
+
+def _cells(table: pd.DataFrame, experiment: grid.Performance) -> pd.DataFrame:
+    """The rows that an experiment asked for, whichever measured them."""
+    threads = [each or pd.NA for each in experiment.threads]
+    wanted = table["heap"].isin(experiment.heaps) & table["build"].isin(experiment.builds)
+    return table[wanted & (table["threads"].isin(threads) | (table["threads"].isna() & (0 in experiment.threads)))]
+
+
+def write(folder: Path) -> tuple[list[Section], Path]:
+    """Gathers what is measured in a sweep's folder, draws it and writes the page. Returns the sections and the page."""
+    whole = grid.load(folder / point.GRID_FILE)
+    table, notes = sweep.gather(folder)
+    found = sections(whole, table, notes)
+    (folder / PLOTS).mkdir(exist_ok=True)
+    for section in found:
+        for figure in section.figures:
+            draw.files(figure, folder / PLOTS)
+    page = folder / PAGE
+    partial = folder / f"{PAGE}.partial"
+    partial.write_text(_page(folder, whole, found, notes), encoding="utf-8")
+    os.replace(partial, page)
+    return found, page
+
+
+def _page(folder: Path, whole: Grid, found: list[Section], notes: list[dict]) -> str:
+    template = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(
+        (files("shardsweep") / "templates" / "report.html").read_text(encoding="utf-8")
+    )
+    facts = json.loads((folder / sweep.MACHINE).read_text())
+    points = grid.points(whole)
+    packages = ", ".join(f"{name} {number}" for name, number in facts["packages"].items())
+    return template.render(
+        title=f"Shardsweep: {folder.resolve().name}",
+        about=whole.about,
+        done=sum(1 for each in points if point.result_file(folder, each).exists()),
+        total=len(points),
+        warnings=serious(notes),
+        sections=[
+            {"id": each.id, "title": each.title, "tables": each.tables, "figures": [draw.html(one) for one in each.figures]}
+            for each in found
+        ],
+        machine=[
+            *((name, facts[name]) for name in ("processor", "processors", "memory", "system", "kernel", "java", "revision")),
+            ("packages", packages),
+        ],
+        builds=list(facts["builds"].items()),
+        grid=grid.dump(whole),
+        commands=_commands(folder, points),
+        plotly=Markup(get_plotlyjs()),
+    )
+
+
+def serious(notes: list[dict]) -> list[str]:
+    """One line for each run that ended in a way that says nothing about heap sizes: crash, wrong result, error."""
+    return [
+        f"{note['outcome'].upper()}: {note['build']}, {note['benchmark']}, {note['threads'] or 'default'} threads, "
+        f"{note['heap']} MiB: {note['detail']}"
+        for note in notes
+        if note["outcome"] in (logs.Outcome.CRASH, logs.Outcome.FAILED, logs.Outcome.ERROR)
+    ]
+
+
+def serious_notes(folder: Path) -> list[str]:
+    """The lines of `serious` for a sweep's folder, as last gathered."""
+    return serious(json.loads((folder / sweep.NOTES).read_text()))
+
+
+def _commands(folder: Path, points: list[grid.Point]) -> list[str]:
+    """One command line for each experiment and build, out of the logs."""
+    lines = {}
+    for each in points:
+        for log in sorted((folder / "logs" / f"{each.id.replace('/', '.')}.a0").glob("*.log.gz")):
+            key = (each.experiment, log.name.split(".jdk.")[-1].split(".launch")[0].rsplit(".t-", 1)[0])
+            if key not in lines:
+                lines[key] = shlex.join(logs.read(log)[-1].command)
+    return list(lines.values())

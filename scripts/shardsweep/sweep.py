@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A sweep's folder and its run: the grid is fixed in it, Snakemake works through the points, results are gathered."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from shardsweep import catalog, grid, machine, point, probe, progress, tidy
+from shardsweep.errors import UserError
+from shardsweep.grid import Grid, Point
+
+WORKFLOW = Path(str(files("shardsweep") / "workflow"))
+RESULTS = "results.csv"
+NOTES = "notes.json"
+MACHINE = "machine.json"
+INPUTS = "inputs.json"
+SWEEPS = catalog.ROOT / "build" / "sweeps"
+STOP_SECONDS = 30
+
+
+def available(wanted: Grid) -> tuple[Grid, list[str]]:
+    """The part of the grid that can be measured with what is there, and one line about each thing that cannot."""
+    names = dict.fromkeys(name for experiment in wanted.experiments().values() for name in experiment.builds)
+    missing = {build.name: build.missing for build in catalog.choose(list(names)) if build.missing}
+    possible, lines = grid.without(wanted, missing)
+    for experiment in possible.experiments().values():
+        catalog.jar(experiment.suite)
+    return possible, lines
+
+
+def inputs(wanted: Grid) -> dict[str, str]:
+    """What the results of a grid depend on: the grid, and digests of each JVM, plugin and jar that it uses."""
+    names = dict.fromkeys(name for experiment in wanted.experiments().values() for name in experiment.builds)
+    files = {file for build in catalog.choose(list(names)) for file in build.files}
+    files |= {catalog.jar(experiment.suite) for experiment in wanted.experiments().values()}
+    digests = {}
+    for file in sorted(files):
+        with file.open("rb") as content:
+            digests[str(file)] = hashlib.file_digest(content, "sha256").hexdigest()
+    return {"grid": hashlib.sha256(grid.dump(wanted).encode()).hexdigest(), **digests}
+
+
+def default_folder(name: str, wanted: Grid) -> Path:
+    """A folder below build/sweeps of its own for each state of the inputs: what is built anew is measured anew."""
+    key = hashlib.sha256(json.dumps(inputs(wanted)).encode()).hexdigest()
+    return SWEEPS / f"{name}-{key[:8]}"
+
+
+def prepare(folder: Path, wanted: Grid) -> None:
+    """Makes the folder of a sweep, or checks that it is one of the same grid on the same builds, which is then resumed."""
+    file = folder / INPUTS
+    now = inputs(wanted)
+    if file.exists():
+        before = json.loads(file.read_text())
+        changed = next((name for name in {**before, **now} if before.get(name) != now.get(name)), None)
+        if changed == "grid":
+            raise UserError(f"{folder} holds a sweep of another grid: choose another folder with --out, or remove it")
+        if changed:
+            raise UserError(f"{folder} was measured with another {changed}: choose another folder with --out, or remove it")
+        return
+    if folder.exists() and any(folder.iterdir()):
+        raise UserError(f"{folder} is not empty and not a sweep: choose another folder with --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / point.GRID_FILE).write_text(grid.dump(wanted))
+    # Last: a folder with this file is whole.
+    file.write_text(json.dumps(now, indent=1))
+
+
+@contextlib.contextmanager
+def lock(folder: Path) -> Iterator[int]:
+    """Holds the folder for one sweep, until the last process that has the descriptor it gives ends, however that is."""
+    with (folder / ".lock").open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"another sweep is at work in {folder}: wait for it, or stop it") from None
+        yield handle.fileno()
+
+
+def run(folder: Path, profile: str, processors: int | None = None) -> bool:
+    """Measures the points that have no result yet. Returns whether all have one now."""
+    probe.check_programs()
+    folder = folder.resolve()
+    points = grid.points(grid.load(folder / point.GRID_FILE))
+    with lock(folder) as held:
+        machine.record(folder / MACHINE, [name for each in points for name in each.builds])
+        command = _snakemake(folder, profile, processors)
+        log = folder / "snakemake.log"
+        with log.open("a") as output:
+            # A group of its own: the terminal's interrupt comes to this process alone, which passes it on to all of it.
+            # Snakemake keeps the lock should this process be killed.
+            process = subprocess.Popen(
+                command, stdout=output, stderr=output, start_new_session=True, env=_environment(), pass_fds=(held,)
+            )
+            try:
+                progress.follow(folder, points, process)
+            except KeyboardInterrupt:
+                _stop(process)
+                raise UserError(f"interrupted; the same command goes on where it stopped, in {folder}") from None
+        if process.returncode != 0 and not any((folder / "jobs" / f"{each.id}.log").exists() for each in points):
+            raise UserError(f"the workflow did not start: {_last_line(log)}")
+        left = [each for each in points if not point.result_file(folder, each).exists()]
+        for each in left:
+            print(f"shardsweep: {each.id}: {_why(folder, each, log)}", file=sys.stderr)
+    return not left
+
+
+def _stop(process: subprocess.Popen) -> None:
+    """Interrupts Snakemake and everything below it, as the terminal would; kills what does not heed that."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, **catalog.environment()}
+
+
+def _last_line(file: Path) -> str:
+    lines = [line.strip() for line in file.read_text(errors="replace").splitlines() if line.strip()]
+    return f"{lines[-1]} (the whole log is {file})" if lines else f"see {file}"
+
+
+def _snakemake(folder: Path, profile: str, processors: int | None) -> list[str]:
+    # On a cluster a job has as many processors as it asks for, and no more.
+    threads = ("--set-threads", f"measure={processors}") if processors else ()
+    return [
+        *(sys.executable, "-m", "snakemake"),
+        *("--snakefile", str(WORKFLOW / "Snakefile"), "--directory", str(folder)),
+        *("--profile", str(profile_folder(profile))),
+        # Points already there are results, whatever changed since; the folder's own lock replaces Snakemake's,
+        # which would outlive a killed run.
+        *("--rerun-triggers", "mtime", "--rerun-incomplete", "--nolock", "--keep-going"),
+        *("--nocolor", "--quiet", "progress", "rules"),
+        *threads,
+    ]
+
+
+def check_profile(profile: str, processors: int | None) -> None:
+    """Raises UserError for a profile that is not there, or one of a cluster without the size of its nodes: a JVM that
+    sees a part of a node only would be measured as if that were all."""
+    settings = yaml.safe_load((profile_folder(profile) / "config.yaml").read_text())
+    executor = settings.get("executor") if isinstance(settings, dict) else None
+    if executor not in (None, "local") and not processors:
+        raise UserError(f"profile {profile} runs jobs elsewhere: say with --processors how many a node has")
+
+
+def profile_folder(profile: str) -> Path:
+    """The folder of a profile: one of ours by name, or any by path."""
+    for candidate in (WORKFLOW / "profiles" / profile, Path(profile)):
+        if (candidate / "config.yaml").is_file():
+            return candidate.resolve()
+    ours = ", ".join(sorted(path.name for path in (WORKFLOW / "profiles").iterdir()))
+    raise UserError(f"no profile {profile}: there are {ours}, or give the path of a folder with a config.yaml")
+
+
+def dry_run(folder: Path, wanted: Grid) -> None:
+    """Lists the points of a grid and which of them the folder has already. Writes nothing."""
+    points = grid.points(wanted)
+    done = {each.id for each in points if point.result_file(folder, each).exists()}
+    for each in points:
+        print(f"{'done' if each.id in done else 'to do':6} {each.id}  {' '.join(each.builds)}")
+    print(f"{len(points) - len(done)} of {len(points)} points to measure, in {folder}")
+
+
+def _why(folder: Path, each: Point, log: Path) -> str:
+    job = folder / "jobs" / f"{each.id}.log"
+    lines = job.read_text().splitlines() if job.exists() else []
+    said = next((line.removeprefix("shardsweep: ") for line in reversed(lines) if line.startswith("shardsweep: ")), None)
+    return said or (lines[-1] if lines else f"not measured; see {log}")
+
+
+def gather(folder: Path) -> tuple[pd.DataFrame, list[dict]]:
+    """Collects every measured point into results.csv and notes.json."""
+    rows, notes = [], []
+    for each in grid.points(grid.load(folder / point.GRID_FILE)):
+        file = point.result_file(folder, each)
+        if file.exists():
+            try:
+                result = json.loads(file.read_text())
+            except ValueError as error:
+                raise UserError(f"{file} is damaged ({error}): remove it and run the sweep again") from None
+            rows.extend(result["rows"])
+            notes.extend(result["notes"])
+    table = tidy.frame(rows)
+    tidy.write(table, folder / RESULTS)
+    (folder / NOTES).write_text(json.dumps(notes, indent=1))
+    return table, notes
+
+

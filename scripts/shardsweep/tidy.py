@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The result format: one CSV, a row a measurement.
+
+Columns and units: `build`, `plan`; `block` in bytes (empty where the plan has no blocks of one size); `accounting`
+(`page`, `block` or empty); `benchmark`; `threads`; `heap` in MiB (empty for a minheap, which is itself a heap size);
+`invocation` counted from 0 (for a minheap: the repeat); `iteration` counted from 1 (0 for the whole run of the JVM);
+`metric`, `value`, `unit`. A `value` is empty where the measurement was tried and gave none; other rows say why.
+"""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from shardsweep.errors import UserError
+
+COLUMNS = {
+    "build": "string",
+    "plan": "string",
+    "block": "Int64",
+    "accounting": "string",
+    "benchmark": "string",
+    "threads": "Int64",
+    "heap": "Int64",
+    "invocation": "Int64",
+    "iteration": "Int64",
+    "metric": "string",
+    "value": "Float64",
+    "unit": "string",
+}
+SORT = ["benchmark", "metric", "build", "threads", "heap", "invocation", "iteration"]
+
+
+def frame(rows: list[dict]) -> pd.DataFrame:
+    """The rows as a table with exactly the columns above, in an order that does not depend on when they were measured."""
+    table = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+    # Stable, because the samples of one resident-memory trace differ in nothing that is sorted by.
+    return table.sort_values(SORT, kind="stable", ignore_index=True)
+
+
+def write(table: pd.DataFrame, path: Path) -> None:
+    """Writes the CSV so that an interruption leaves either the old file or the new one."""
+    partial = path.with_suffix(path.suffix + ".partial")
+    table.to_csv(partial, index=False)
+    os.replace(partial, path)
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Reads a CSV that `write` made. Raises UserError when it is missing or has other columns."""
+    try:
+        table = pd.read_csv(path, dtype=COLUMNS)
+    except FileNotFoundError:
+        raise UserError(f"{path} is not there: run a sweep first, or name the folder of one") from None
+    except (ValueError, pd.errors.ParserError) as error:
+        raise UserError(f"{path} is not a result table: {error}") from None
+    missing = [column for column in COLUMNS if column not in table]
+    if missing:
+        raise UserError(f"{path} is not a result table: it lacks the columns {', '.join(missing)}")
+    return table

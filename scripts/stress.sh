@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Hunts for crashes: many short runs of lusearch, which checks its own output, with plugins, plans, heap sizes, numbers of threads
+# and options chosen at random, the same choice for the same SEED. A run has to pass; it may run out of memory only in a heap below
+# ENOUGH + ENOUGH_PER_THREAD MiB for each thread. Logs of runs that are not right are kept in build/stress.
+# Usage: stress.sh [RUNS]     (default: 200). Variables:
+#   PLUGINS            builds to choose from (default: stock)
+#   PLANS              plans to choose from (default: SemiSpace MarkSweep MarkCompact Immix)
+#   SEED               start of the random choice (default: 1)
+#   FIRST              number of the first run (default: 1): FIRST=57 stress.sh 1 repeats run 57
+#   DEBUG              fastdebug: the JDK with HotSpot's checks
+#   HEAP               MiB of the smallest heap; the largest is ten times as large (default: 24)
+#   ENOUGH, ENOUGH_PER_THREAD   see above (default: 64 and 4)
+#   TIMEOUT            seconds after which a run hangs (default: 180)
+set -euo pipefail
+cd "$(dirname "$0")"
+source ./lib.sh
+
+RUNS=${1:-200}
+FIRST=${FIRST:-1}
+SEED=${SEED:-1}
+HEAP=${HEAP:-24}
+ENOUGH=${ENOUGH:-64}
+ENOUGH_PER_THREAD=${ENOUGH_PER_THREAD:-4}
+TIMEOUT=${TIMEOUT:-180}
+read -ra PLUGINS <<<"${PLUGINS:-stock}"
+read -ra PLANS <<<"${PLANS:-SemiSpace MarkSweep MarkCompact Immix}"
+TENTHS=(10 12 15 20 30 50 100)
+THREADS=(1 2 4 8 24 50 100)
+MODES=("" "" "" "-Xint" "-XX:TieredStopAtLevel=1" "-XX:-TieredCompilation" "-XX:ParallelGCThreads=1" "-XX:ParallelGCThreads=8")
+JDK=$OUT/jdk${DEBUG:+-$DEBUG}
+JAR=$OUT/lusearch.jar
+LOGS=$OUT/stress
+
+[[ $RUNS =~ ^[1-9][0-9]*$ && $FIRST =~ ^[1-9][0-9]*$ && $SEED =~ ^[0-9]+$ ]] ||
+  die "RUNS ($RUNS) and FIRST ($FIRST) have to be whole numbers from 1, SEED ($SEED) from 0"
+[[ -x $JDK/bin/java ]] || die "there is no ${JDK#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
+[[ -e $JAR ]] || die "there is no build/lusearch.jar: run \`make lusearch\` first"
+for plugin in "${PLUGINS[@]}"; do
+  [[ -e $JDK/lib/mmtk/libmmtk_$plugin.so || -e $plugin ]] || die "there is no plugin $plugin: run \`make plugin BUILD=$plugin\` first"
+done
+
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+
+# choose RUN: sets PLUGIN, PLAN, HEAP_MIB, THREAD_COUNT and OPTIONS. Each run has a seed of its own, so that it can be repeated alone.
+choose() {
+  RANDOM=$(((SEED * 7919 + $1 * 104729) % 32768))
+  # The first numbers after neighbouring seeds are alike: two are thrown away.
+  : "$RANDOM" "$RANDOM"
+  # Plans and plugins take turns, so that each has its share.
+  PLAN=${PLANS[$1 % ${#PLANS[@]}]}
+  PLUGIN=${PLUGINS[$1 / ${#PLANS[@]} % ${#PLUGINS[@]}]}
+  local tenths=${TENTHS[RANDOM % ${#TENTHS[@]}]}
+  HEAP_MIB=$((HEAP * tenths / 10))
+  THREAD_COUNT=${THREADS[RANDOM % ${#THREADS[@]}]}
+  OPTIONS=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$PLUGIN" "-XX:ThirdPartyHeapOptions=plan=$PLAN" "-Xmx${HEAP_MIB}m")
+  ((RANDOM % 2)) && OPTIONS+=("-Xms${HEAP_MIB}m")
+  ((RANDOM % 2)) && OPTIONS+=(-XX:-UseCompressedOops)
+  local mode=${MODES[RANDOM % ${#MODES[@]}]}
+  if [[ $mode ]]; then OPTIONS+=("$mode"); fi
+}
+
+# verdict LOG STATUS: prints what became of a run: passed, out of memory, wrong output, crash, hang, or failed.
+verdict() {
+  local log=$1 status=$2
+  if grep -qE '^===== DaCapo .* PASSED in [0-9]+ msec =====' "$log" && ((status == 0)); then
+    echo passed
+  elif compgen -G "$WORK/run/hs_err*" >/dev/null || ((status == 132 || status == 134 || status == 135 || status == 139)); then
+    echo crash
+  elif ((status == 124 || status == 137)); then
+    echo hang
+  elif grep -qE 'OutOfMemoryError|is too small' "$log"; then
+    echo "out of memory"
+  elif grep -qiE 'digest|FAILED' "$log"; then
+    echo "wrong output"
+  else
+    echo failed
+  fi
+}
+
+# one RUN: runs it; sets VERDICT and RIGHT.
+one() {
+  local log=$WORK/run/log status=0
+  choose "$1"
+  rm -rf "$WORK/run"
+  mkdir -p "$WORK/run"
+  # A run that hangs shows its stacks before it is killed.
+  (cd "$WORK/run" && timeout --signal=QUIT --kill-after=10 "$TIMEOUT" "$JDK/bin/java" "${OPTIONS[@]}" -XX:-CreateCoredumpOnCrash \
+    -jar "$JAR" -s small -n 2 -t "$THREAD_COUNT" --scratch-directory "$WORK/run/scratch" lusearch) >"$log" 2>&1 </dev/null || status=$?
+  VERDICT=$(verdict "$log" "$status")
+  RIGHT=no
+  [[ $VERDICT != passed ]] || RIGHT=yes
+  [[ $VERDICT != "out of memory" ]] || ((HEAP_MIB >= ENOUGH + ENOUGH_PER_THREAD * THREAD_COUNT)) || RIGHT=yes
+  if [[ $RIGHT == no ]]; then
+    rm -rf "${LOGS:?}/run-$1" "$WORK/run/scratch"
+    mkdir -p "$LOGS"
+    cp -r "$WORK/run" "$LOGS/run-$1"
+    echo "${OPTIONS[*]} -t $THREAD_COUNT: $VERDICT, exit code $status" >"$LOGS/run-$1/command"
+  fi
+}
+
+# A function, so that bash has read all of this file before a long run starts and the file may change meanwhile.
+main() {
+  local run failed=0
+  declare -A count=()
+  for ((run = FIRST; run < FIRST + RUNS; run++)); do
+    local started=$SECONDS
+    one "$run"
+    count[$VERDICT]=$((${count[$VERDICT]:-0} + 1))
+    [[ $RIGHT == yes ]] || failed=$((failed + 1))
+    say "run $run, $((SECONDS - started)) s: $VERDICT$([[ $RIGHT == yes ]] || echo " (log in build/stress/run-$run)"): ${OPTIONS[*]:1} -t $THREAD_COUNT"
+  done
+  for VERDICT in "${!count[@]}"; do
+    say "$VERDICT: ${count[$VERDICT]}"
+  done
+  say "$((RUNS - failed)) passed, $failed failed"
+  ((failed == 0))
+}
+
+main
+exit

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Runs every test there is, in the order in which a failure shows soonest, and stops at the first that fails. Run by `make test`.
+# Usage: test.sh [STEP...]     (default: all of them)
+set -euo pipefail
+cd "$(dirname "$0")"
+source ./lib.sh
+source ./rust.sh
+
+STEPS=(shell python rust java build image bad-input heap jtreg)
+
+test_shell() {
+  need_packages shellcheck patch rsync
+  (cd "$ROOT" && shellcheck -x -P SCRIPTDIR scripts/*.sh .ci/run)
+  ./test-jdk-tree.sh
+}
+
+test_python() {
+  need_packages python3 python3-venv
+  python3 -m unittest discover -s . -p 'test_*.py'
+  ./venv.sh
+  "$OUT/venv/bin/python" -m pytest -q
+}
+
+test_rust() {
+  need_packages gcc libc6-dev
+  need_rust
+  cargo test --manifest-path "$ROOT/Cargo.toml" --workspace --target-dir "$OUT/cargo"
+}
+
+test_java() {
+  need_packages maven openjdk-17-jdk-headless
+  mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" test
+}
+
+test_build() {
+  ./jdk.sh
+  ./plugin.sh --all
+  ./lusearch.sh
+}
+
+test_image() { ./test-image.sh; }
+
+test_bad-input() { ./test-bad-input.sh; }
+
+test_heap() { ./test-heap.sh; }
+
+test_jtreg() { TESTS=ci ./jtreg.sh; }
+
+for step in "$@"; do
+  [[ $(type -t "test_$step") == function ]] || die "there is no step '$step': ${STEPS[*]}"
+done
+(($#)) || set -- "${STEPS[@]}"
+for step in "$@"; do
+  say "== $step"
+  started=$SECONDS
+  "test_$step"
+  say "== $step passed in $((SECONDS - started)) s"
+done
+say "all passed: $*"

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Tests of builds.py."""
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).with_name("builds.py")
+
+
+def run(*arguments):
+    """Runs builds.py as the shell scripts do."""
+    return subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True)
+
+
+class Builds(unittest.TestCase):
+    def test_names_leave_out_what_is_built_on_demand(self):
+        names = run("names").stdout.split()
+        self.assertIn("stock", names)
+        self.assertNotIn("stock-sanity", names)
+
+    def test_debug_builds_have_their_own_profile(self):
+        self.assertEqual(run("cargo", "stock").stdout.split()[:4], ["--package", "shardsweep-mmtk", "--profile", "release"])
+        arguments = run("cargo", "stock-sanity").stdout.split()
+        self.assertEqual(arguments[3:], ["debug-assertions", "--features", "sanity"])
+
+    def test_description_has_every_field(self):
+        description = json.loads(run("describe", "stock", "0123abc-dirty").stdout)
+        self.assertEqual(description["build"], "stock")
+        self.assertEqual(description["mmtk_version"], "0.33.0")
+        self.assertEqual(description["features"], [])
+        self.assertEqual(description["block_size"], 65536)
+        self.assertEqual(description["accounting"], "block")
+        self.assertEqual(description["source_revision"], "0123abc-dirty")
+        self.assertGreaterEqual(description["abi_version"], 1)
+
+    def test_unknown_build_is_refused_with_the_choices(self):
+        for command in (["cargo", "nothing"], ["describe", "nothing", "0"]):
+            result = run(*command)
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr, r"^plugin: error: there is no build 'nothing': .*stock.*\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the tests share: a JDK, a tiny benchmark jar in the place of lusearch, and a way to call the command line."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def jdk() -> Path:
+    """The JDK of the PATH, or else build/jdk: these tests need HotSpot's own collectors only."""
+    javac = shutil.which("javac")
+    home = Path(javac).resolve().parents[1] if javac else HERE.parents[1] / "build" / "jdk"
+    assert (home / "bin" / "javac").exists(), "a JDK is needed: apt-get install openjdk-17-jdk-headless"
+    return home
+
+
+@pytest.fixture(scope="session")
+def tiny_jar(jdk, tmp_path_factory) -> Path:
+    """tests/java/Tiny.java as a jar with DaCapo's command line."""
+    folder = tmp_path_factory.mktemp("tiny")
+    subprocess.run(
+        [jdk / "bin" / "javac", "-XDignore.symbol.file", "-d", folder, HERE / "java" / "Tiny.java"], check=True
+    )
+    jar = folder / "tiny.jar"
+    subprocess.run([jdk / "bin" / "jar", "cfe", jar, "Tiny", "-C", folder, "Tiny.class"], check=True)
+    return jar
+
+
+@pytest.fixture(scope="session")
+def variables(jdk, tiny_jar) -> dict[str, str]:
+    """An environment in which the configurations find that JDK and that jar, and nothing else."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("DACAPO_", "SHARDSWEEP_", "MMTK_"))}
+    return {**kept, "SHARDSWEEP_JDK": str(jdk), "LUSEARCH_JAR": str(tiny_jar)}
+
+
+@pytest.fixture
+def shardsweep(variables, tmp_path):
+    """Calls the command line in an empty folder; returns the finished process."""
+
+    def call(*arguments: str, **changed: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, "-m", "shardsweep", *map(str, arguments)],
+            env={**variables, **changed}, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+
+    return call

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.List;
+import sun.misc.Unsafe;
+
+/**
+ * A stand-in for a DaCapo jar, small enough for tests: the same command line and output, half a second a run.
+ *
+ * <p>{@code steady} keeps 1 MiB alive per thread, so that its minimum heap grows by about that with each thread;
+ * {@code crash}, {@code hang} and {@code wrong} end as their names say.
+ */
+public final class Tiny {
+    private static final int LIVE_KIB_PER_THREAD = 1024;
+    private static final int GARBAGE_MIB_PER_THREAD = 16;
+
+    public static void main(String[] args) throws Exception {
+        int iterations = 1;
+        int threads = 1;
+        String benchmark = null;
+        for (int i = 0; i < args.length; i++) {
+            switch (args[i]) {
+                case "-n" -> iterations = Integer.parseInt(args[++i]);
+                case "-t" -> threads = Integer.parseInt(args[++i]);
+                case "-s" -> i++;
+                default -> benchmark = args[i];
+            }
+        }
+        for (int number = 1; number <= iterations; number++) {
+            String warmup = number < iterations ? " warmup " + number : "";
+            System.err.println("===== DaCapo tiny " + benchmark + " starting" + warmup + " =====");
+            long start = System.nanoTime();
+            iterate(benchmark, threads);
+            String verdict = benchmark.equals("wrong") ? "FAILED" : number < iterations ? "completed" : "PASSED";
+            long millis = (System.nanoTime() - start) / 1_000_000;
+            System.err.println("===== DaCapo tiny " + benchmark + " " + verdict + warmup + " in " + millis + " msec =====");
+        }
+        System.exit(benchmark.equals("wrong") ? 1 : 0);
+    }
+
+    private static void iterate(String benchmark, int threads) throws Exception {
+        if (benchmark.equals("crash")) {
+            Field field = Unsafe.class.getDeclaredField("theUnsafe");
+            field.setAccessible(true);
+            ((Unsafe) field.get(null)).putLong(8L, 0L);
+        }
+        if (benchmark.equals("hang")) {
+            Thread.sleep(Long.MAX_VALUE);
+        }
+        List<Thread> started = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            Thread thread = new Thread(Tiny::work);
+            thread.start();
+            started.add(thread);
+        }
+        for (Thread thread : started) {
+            thread.join();
+        }
+    }
+
+    private static void work() {
+        byte[][] live = new byte[LIVE_KIB_PER_THREAD][];
+        for (int i = 0; i < GARBAGE_MIB_PER_THREAD * 1024; i++) {
+            live[i % live.length] = new byte[1000];
+        }
+    }
+}

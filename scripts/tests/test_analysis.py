@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The analysis, checked against what the report publishes and against values worked out by hand."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shardsweep import analysis, published, tidy
+
+REGRESSIONS = published.regressions()
+
+
+def rounded_as(value: float, text: str) -> str:
+    return f"{value:.{len(text.split('.')[1])}f}"
+
+
+@pytest.mark.parametrize("row", list(REGRESSIONS.itertuples()), ids=lambda row: f"{row.section}-{row.table}-{row.build}")
+def test_published_regressions_are_reproduced_to_the_digit(row):
+    tables = published.minheaps()
+    lines = analysis.lines(tables, ["section", "table", "build"], "threads", "minheap")
+    ours = lines[(lines.section == row.section) & (lines.table == row.table) & (lines.build == row.build)]
+    assert len(ours) == 1
+    for figure in ("slope", "intercept", "r2"):
+        text = getattr(row, figure)
+        assert rounded_as(ours.iloc[0][figure], text) == text, figure
+
+
+def test_every_published_table_is_there():
+    counts = published.minheaps().groupby(["section", "table"]).size().to_dict()
+    assert counts == {
+        ("4.1", "1"): 6,
+        ("4.2", "1"): 27,
+        ("4.2", "2"): 36,
+        ("5.2", "1"): 27,
+        ("5.2", "2"): 18,
+        ("7.1", "1"): 18,
+        ("7.1", "2"): 18,
+    }
+    assert len(REGRESSIONS) == 16
+    assert published.minheaps()["minheap"].isna().sum() == 2
+
+
+def test_every_counterpart_names_a_published_column():
+    columns = {(row.section, row.build) for row in REGRESSIONS.itertuples()}
+    assert set(published.COUNTERPARTS.values()) <= columns
+
+
+def test_line_needs_two_places_and_flat_data_has_no_correlation():
+    assert analysis.least_squares([4, 4], [1, 2]) is None
+    flat = analysis.least_squares([1, 2, 3], [5, 5, 5])
+    assert (flat.slope, flat.intercept) == (0, 5)
+    assert math.isnan(flat.r2)
+
+
+def test_median_interval_holds_the_truth_and_narrows_with_more_samples():
+    generator = np.random.default_rng(1)
+    few, many = (analysis.median(generator.normal(100, 10, size)) for size in (10, 200))
+    for found in (few, many):
+        assert found.low <= found.estimate <= found.high
+        assert found.low < 100 < found.high
+    assert many.high - many.low < few.high - few.low
+    single = analysis.median([7.0])
+    assert single.estimate == 7 and math.isnan(single.low)
+
+
+def row(build, heap, value, metric="time.total", benchmark="lusearch", invocation=0, threads=24):
+    return {
+        "build": build, "plan": "MarkSweep", "block": None, "accounting": None, "benchmark": benchmark,
+        "threads": threads, "heap": heap, "invocation": invocation, "iteration": 5, "metric": metric,
+        "value": value, "unit": "ms",
+    }  # fmt: skip
+
+
+def test_relative_and_geometric_mean_use_only_cells_that_both_builds_ran():
+    table = tidy.frame(
+        [row("a", 10, 100), row("a", 20, 100), row("a", 40, 100), row("b", 20, 50), row("b", 40, 200), row("b", 80, 1)]
+    )
+    ratios = analysis.relative(table, "time.total", "a")
+    ours = ratios[ratios.build == "b"].set_index("heap")["ratio"]
+    assert ours.to_dict() == {20: 0.5, 40: 2.0}
+    means = analysis.geometric_means(ratios, ["build"]).set_index("build")
+    assert means.loc["b", "geometric_mean"] == pytest.approx(1.0)
+    assert means.loc["b", "cells"] == 2
+    assert means.loc["a", "geometric_mean"] == 1.0
+
+
+def test_ratio_interval_of_clearly_different_samples_excludes_one():
+    found = analysis.ratio_of_medians([80, 81, 79, 80, 82], [100, 101, 99, 100, 98])
+    assert found.estimate == pytest.approx(0.8)
+    assert found.high < 1
+
+
+@pytest.mark.parametrize(
+    ("values", "agree"), [((10, 11), True), ((10, 12), False), ((100, 105), True), ((100, 106), False)]
+)
+def test_repeats_agree_within_one_mebibyte_or_five_percent(values, agree):
+    rows = [row("a", None, value, metric="minheap", invocation=i) for i, value in enumerate(values)]
+    spread = analysis.repeat_spread(tidy.frame(rows))
+    assert spread["agree"].tolist() == [agree]
+
+
+def test_table_survives_a_round_trip(tmp_path):
+    table = tidy.frame([row("b", None, None), row("a", 10, 1.5)])
+    tidy.write(table, tmp_path / "results.csv")
+    pd.testing.assert_frame_equal(tidy.read(tmp_path / "results.csv"), table)
+    assert [path.name for path in tmp_path.iterdir()] == ["results.csv"]

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The command line: help that teaches, and bad input that gets one line and destroys nothing."""
+
+import json
+import os
+
+import pytest
+
+from shardsweep import grid, point, sweep
+from shardsweep.errors import UserError
+
+MINHEAP = ("minheap", "--builds", "hotspot-Serial", "--threads", "1", "--benchmarks", "steady")
+
+
+def refused(done, said: str) -> None:
+    assert done.returncode == 1
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("shardsweep: ")
+    assert said in lines[0]
+
+
+@pytest.mark.parametrize("name", ["sweep", "minheap", "perf", "threads", "rss", "report", "builds"])
+def test_every_command_explains_itself(shardsweep, name):
+    top, own = shardsweep("--help"), shardsweep(name, "--help")
+    assert top.returncode == own.returncode == 0
+    assert f"\n    {name}" in top.stdout
+    assert f"usage: shardsweep {name}" in own.stdout
+
+
+def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
+    text = shardsweep("minheap", "--help").stdout
+    assert "A crash or a wrong result never does" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("sweep", "--preset", "huge"), "no preset huge: there are full, quick"),
+        (("sweep", "--grid", "none.yml"), "grid none.yml is not there"),
+        (("minheap", "--builds", "ms-46k", "--threads", "1"), "unknown build ms-46k: did you mean ms-4k, ms-64k"),
+        ((*MINHEAP, "--suite", "dacapo"), "unknown suite dacapo: there are shardsweep, dacapobach, dacapochopin"),
+        ((*MINHEAP, "--suite", "dacapobach"), "set DACAPO_BACH"),
+        ((*MINHEAP, "--largest", "4"), "minheap.largest: is smaller than start"),
+        ((*MINHEAP, "--profile", "cloud"), "no profile cloud: there are kubernetes, local, slurm"),
+        ((*MINHEAP, "--profile", "slurm"), "say with --processors how many a node has"),
+        (("report", "nowhere"), "nowhere is not the folder of a sweep"),
+    ],
+)
+def test_bad_input_gets_one_line(shardsweep, arguments, said):
+    refused(shardsweep(*arguments), said)
+
+
+def test_malformed_yaml_is_named(shardsweep, tmp_path):
+    (tmp_path / "bad.yml").write_text("minheap: [unclosed")
+    refused(shardsweep("sweep", "--grid", "bad.yml"), "grid bad.yml is not YAML")
+    (tmp_path / "bad.yml").write_text("minheap:\n  builds: [ms-64k]\n  thread: [1]\n")
+    refused(shardsweep("sweep", "--grid", "bad.yml"), "grid bad.yml: minheap.threads: Field required")
+
+
+def test_a_missing_jar_a_missing_jdk_and_an_unbuilt_plugin_say_how_to_get_them(shardsweep, tmp_path):
+    refused(shardsweep(*MINHEAP, LUSEARCH_JAR="no.jar"), "no.jar is not there: make lusearch, or point LUSEARCH_JAR at it")
+    refused(shardsweep(*MINHEAP, SHARDSWEEP_JDK=str(tmp_path)), "make jdk, or point SHARDSWEEP_JDK at a JDK")
+    refused(shardsweep("minheap", "--builds", "ms-64k", "--threads", "1"), "make plugin BUILD=ms-64k")
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(shardsweep, tmp_path):
+    precious = tmp_path / "thesis"
+    precious.mkdir()
+    (precious / "thesis.tex").write_text("chapter one")
+    refused(shardsweep(*MINHEAP, "--out", precious), "is not empty and not a sweep")
+    assert [path.name for path in precious.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_is_resumed_only_for_the_same_grid_on_the_same_builds(tmp_path, variables, monkeypatch):
+    for name in ("SHARDSWEEP_JDK", "LUSEARCH_JAR"):
+        monkeypatch.setenv(name, variables[name])
+    content = {"minheap": {"benchmarks": ["steady"], "builds": ["hotspot-Serial"], "threads": [1]}}
+    wanted = grid.check(content, "test")
+    out = tmp_path / "out"
+    sweep.prepare(out, wanted)
+    sweep.prepare(out, wanted)
+    folder = sweep.default_folder("minheap", wanted)
+    content["minheap"]["threads"] = [2]
+    with pytest.raises(UserError, match="holds a sweep of another grid"):
+        sweep.prepare(out, grid.check(content, "test"))
+    jar = tmp_path / "other.jar"
+    jar.write_bytes(b"another benchmark")
+    monkeypatch.setenv("LUSEARCH_JAR", str(jar))
+    with pytest.raises(UserError, match="was measured with another .*jar: choose another folder"):
+        sweep.prepare(out, wanted)
+    assert sweep.default_folder("minheap", wanted) != folder
+    assert grid.load(out / point.GRID_FILE) == wanted
+
+
+def test_dry_run_lists_and_writes_nothing(shardsweep, tmp_path):
+    done = shardsweep(*MINHEAP, "--out", tmp_path / "new", "--dry-run")
+    assert done.returncode == 0
+    assert "to do  minheap/steady/hotspot-Serial/t1-0" in done.stdout
+    assert "1 of 1 points to measure" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_programs_are_named_with_their_packages(shardsweep, tmp_path):
+    refused(shardsweep(*MINHEAP, "--out", tmp_path / "new", PATH=str(tmp_path)), "apt-get install coreutils gzip procps")
+
+
+def test_a_jvm_that_does_not_know_its_flags_is_an_error_and_no_minheap(shardsweep, tmp_path, jdk):
+    """A stock JDK with a file where the plugin would be: each run ends at once, with HotSpot's own message."""
+    home = tmp_path / "jdk"
+    (home / "lib").mkdir(parents=True)
+    for name in ("bin", "conf"):
+        (home / name).symlink_to(jdk / name)
+    for each in (jdk / "lib").iterdir():
+        (home / "lib" / each.name).symlink_to(each)
+    (home / "lib" / "mmtk").mkdir()
+    (home / "lib" / "mmtk" / "libmmtk_ms-64k.so").touch()
+    facts = {"block_size": 65536, "accounting": "page", "source_revision": "abc"}
+    (home / "lib" / "mmtk" / "libmmtk_ms-64k.json").write_text(json.dumps(facts))
+    done = shardsweep(
+        "minheap", "--builds", "ms-64k", "--threads", "1", "--benchmarks", "steady", "--out", tmp_path / "out",
+        SHARDSWEEP_JDK=str(home),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "ERROR: ms-64k, steady, 1 threads, 8 MiB: exit code 1: " in done.stderr
+    rows = (tmp_path / "out" / "results.csv").read_text().splitlines()
+    assert any(row.startswith("ms-64k,MarkSweep,65536,page,steady,1,,0,0,minheap,,MiB") for row in rows)
+    assert any(",runs.error,2.0,runs" in row for row in rows)
+    assert os.path.exists(tmp_path / "out" / "report.html")

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Grids: the presets, the points, and what a malformed one says."""
+
+import pytest
+
+from shardsweep import catalog, grid
+from shardsweep.errors import UserError
+
+MINIMAL = {"minheap": {"builds": ["ms-64k"], "threads": [1]}}
+
+
+@pytest.mark.parametrize("name", grid.presets())
+def test_presets_name_only_builds_and_suites_that_are_configured(name):
+    whole = grid.load(grid.PRESETS / f"{name}.yml")
+    for experiment in whole.experiments().values():
+        assert {build.name for build in catalog.choose(experiment.builds)} == set(experiment.builds)
+        assert experiment.suite in catalog.configuration().get("suites")
+
+
+def test_quick_and_full_cover_what_they_promise():
+    quick = grid.load(grid.PRESETS / "quick.yml").minheap
+    assert quick.threads == [1, 12, 24, 48]
+    assert {"ms-64k", "ms-64k-block", "ms-4k", "stock-MarkSweep", "stock-MarkCompact"} == set(quick.builds)
+    full = grid.load(grid.PRESETS / "full.yml")
+    assert full.minheap.threads == [1, 6, 12, 18, 24, 30, 36, 42, 48]
+    assert full.perf_by_heap.invocations == full.perf_by_threads.invocations == 20
+    assert set(full.experiments()) == {"minheap", "perf-by-heap", "perf-by-threads", "rss"}
+
+
+def test_every_build_runs_with_its_own_plugin_and_plan():
+    builds = catalog.builds()
+    assert builds["stock-Immix"].config == "jdk|common|stock|mmtk_gc-Immix"
+    assert builds["stock-Immix"].plan == "Immix"
+    assert builds["hotspot-G1"].plan == "G1"
+    for name, build in builds.items():
+        if name.startswith(("ms-", "malloc-")):
+            assert build.plan == "MarkSweep"
+            assert build.config.split("|")[2] == name.replace("-", "_")
+
+
+def test_points_have_names_of_their_own_and_go_round_the_builds():
+    whole = grid.check(
+        {
+            "minheap": {"builds": ["ms-64k", "ms-4k"], "threads": [1, 24], "repeats": 2},
+            "perf-by-heap": {"builds": ["ms-64k", "ms-4k"], "baseline": "ms-4k", "threads": [24], "heaps": [50, 100], "invocations": 3},
+            "perf-by-threads": {"builds": ["ms-64k", "ms-4k"], "baseline": "ms-4k", "threads": [24], "heaps": [50], "invocations": 2},
+        },
+        "test",
+    )
+    points = grid.points(whole)
+    assert len(points) == len({point.id for point in points}) == 8 + 6 + 2
+    performance = [point for point in points if point.heap]
+    assert all(point.builds == ("ms-64k", "ms-4k") for point in performance)
+    # The same cell is measured by both experiments, each time as another invocation.
+    cells = [(point.threads, point.heap, point.invocation) for point in performance]
+    assert len(set(cells)) == len(cells)
+
+
+def test_what_is_written_down_reads_back_the_same():
+    whole = grid.check(MINIMAL, "test")
+    import yaml
+
+    assert grid.check(yaml.safe_load(grid.dump(whole)), "test") == whole
+
+
+def changed(**values):
+    return {"minheap": {**MINIMAL["minheap"], **values}}
+
+
+PERFORMANCE = {"builds": ["ms-4k"], "threads": [1], "heaps": [10]}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ([], "expected experiments by name"),
+        ({}, "names no experiment"),
+        ({"minheaps": {}}, "minheaps: Extra inputs are not permitted"),
+        ({"minheap": {"builds": ["ms-64k"]}}, "minheap.threads: Field required"),
+        (changed(threads=[]), "minheap.threads: List should have at least 1 item"),
+        (changed(threads=["many"]), "minheap.threads.0: Input should be a valid integer"),
+        (changed(threads=[-1]), "minheap.threads.0: Input should be greater than or equal to 0"),
+        (changed(threads=[6, 6]), "minheap.threads: lists a value twice"),
+        (changed(builds=["../x"]), "minheap.builds.0: String should match pattern"),
+        (changed(start=64, largest=32), "minheap.largest: is smaller than start"),
+        ({"perf-by-heap": PERFORMANCE}, "perf-by-heap.baseline: Field required"),
+        ({"perf-by-heap": {**PERFORMANCE, "baseline": "ms-64k"}}, "ms-64k is not one of the builds"),
+    ],
+)
+def test_malformed_grids_are_refused_in_one_line(content, said):
+    with pytest.raises(UserError) as caught:
+        grid.check(content, "mine.yml")
+    message = str(caught.value)
+    assert message.startswith("grid mine.yml: ")
+    assert said in message
+    assert "\n" not in message
+
+
+def test_builds_that_are_missing_leave_the_rest():
+    whole = grid.check(
+        {
+            **changed(builds=["ms-64k", "ms-4k"]),
+            "perf-by-heap": {**PERFORMANCE, "builds": ["ms-64k", "ms-4k"], "baseline": "ms-4k"},
+        },
+        "test",
+    )
+    left, lines = grid.without(whole, {"ms-4k": "not built"})
+    assert left.minheap.builds == ["ms-64k"]
+    assert left.perf_by_heap is None
+    assert lines[0] == "build ms-4k is left out: not built"
+    assert "perf-by-heap is left out" in lines[1]
+    with pytest.raises(UserError, match="nothing to measure"):
+        grid.without(whole, {"ms-4k": "not built", "ms-64k": "not built"})

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The launcher, with real processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from shardsweep.launch import MARK
+
+
+def launch(*arguments: str) -> tuple[subprocess.CompletedProcess, dict, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "shardsweep.launch", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, check=False, timeout=60,
+    )  # fmt: skip
+    lines = done.stdout.splitlines()
+    marks = [json.loads(line[len(MARK) :]) for line in lines if line.startswith(MARK)]
+    return done, marks[-1], done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "exit_code", "ended_by"),
+    [("exit 0", 0, 0, None), ("exit 3", 3, 3, None), ("kill -SEGV $$", 128 + signal.SIGSEGV, None, signal.SIGSEGV)],
+)
+def test_exit_code_and_signal_are_kept_and_recorded(command, code, exit_code, ended_by):
+    done, end, _ = launch("--limit", "10", "--", "sh", "-c", command)
+    assert done.returncode == code
+    assert (end["exit"], end["signal"], end["timeout"]) == (exit_code, ended_by, False)
+
+
+def test_a_command_that_hangs_is_stopped_at_the_limit():
+    started = time.monotonic()
+    done, end, _ = launch("--limit", "0.5", "--", "sleep", "60")
+    assert end["timeout"] is True
+    assert done.returncode != 0
+    assert time.monotonic() - started < 10
+
+
+def test_even_one_that_ignores_every_polite_signal():
+    _, end, _ = launch("--limit", "0.5", "--", "sh", "-c", "trap '' QUIT TERM INT; while :; do sleep 0.1; done")
+    assert (end["timeout"], end["signal"]) == (True, signal.SIGKILL)
+
+
+def test_peak_and_samples_see_memory_that_is_held():
+    hold = "import time; held = bytearray(100 << 20); time.sleep(0.6)"
+    _, end, _ = launch("--limit", "10", "--sample", "50", "--", sys.executable, "-c", hold)
+    assert end["peak_kib"] > 100 * 1024
+    assert len(end["resident"]) >= 5
+    assert max(sample[1] for sample in end["resident"]) > 100 * 1024
+    assert max(sample[2] for sample in end["resident"]) > 100 * 1024
+
+
+def test_no_samples_unless_asked_for_and_unfinished_lines_do_no_harm():
+    _, end, output = launch("--limit", "10", "--", "printf", "no end of line")
+    assert "resident" not in end
+    assert "no end of line\n" in output
+
+
+def test_a_missing_program_is_an_error_of_its_own():
+    done, end, output = launch("--limit", "10", "--", "./no-such-java")
+    assert (done.returncode, end["exit"]) == (127, 127)
+    assert "no-such-java: No such file or directory" in output
+
+
+def test_the_command_does_not_outlive_a_killed_launcher(tmp_path):
+    file = tmp_path / "pid"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shardsweep.launch", "--limit", "60", "--", "sh", "-c", f"echo $$ > {file}; exec sleep 60"]
+    )
+    deadline = time.monotonic() + 20
+    while not (file.exists() and file.read_text().strip()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    pid = int(file.read_text())
+    process.kill()
+    process.wait()
+    while _alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _alive(pid)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        # A process that nobody has reaped yet is dead all the same.
+        return Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Reading running-ng's logs, on recorded ones."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from shardsweep import logs
+from shardsweep.errors import UserError
+from shardsweep.logs import Outcome
+
+LOGS = Path(__file__).parent / "logs"
+
+
+def read(name: str) -> logs.Invocation:
+    (run,) = logs.read(LOGS / f"{name}.log")
+    return run
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "detail"),
+    [
+        ("passed-serial", Outcome.PASSED, ""),
+        ("passed-g1", Outcome.PASSED, ""),
+        ("sampled-parallel", Outcome.PASSED, ""),
+        ("oom", Outcome.OOM, "Terminating due to java.lang.OutOfMemoryError: Java heap space"),
+        ("oom-at-start", Outcome.OOM, "GC triggered before VM initialization completed."),
+        ("timeout", Outcome.TIMEOUT, "stopped at the time limit"),
+        ("crash", Outcome.CRASH, "SIGSEGV (0xb)"),
+        ("wrong", Outcome.FAILED, "DaCapo tiny wrong FAILED"),
+    ],
+)
+def test_every_way_to_end_is_told_apart(name, outcome, detail):
+    run = read(name)
+    assert run.outcome is outcome
+    assert run.detail.startswith(detail)
+
+
+def test_collections_belong_to_the_iteration_they_happened_in():
+    run = read("passed-serial")
+    assert [(each.number, each.timed, each.milliseconds) for each in run.iterations] == [(1, False, 78), (2, True, 32)]
+    timed = run.iterations[-1]
+    # Added up from the file with awk.
+    assert len(timed.collections) == 18
+    assert sum(sum(each.pauses) for each in timed.collections) == pytest.approx(7.751)
+    assert timed.charged == 60
+
+
+def test_one_collection_of_g1_has_several_pauses_and_concurrent_work_is_none():
+    collections = [each for iteration in read("passed-g1").iterations for each in iteration.collections]
+    several = [each for each in collections if len(each.pauses) == 2]
+    assert several
+    assert [1.500, 0.292] in [each.pauses for each in several]
+
+
+def test_a_run_that_did_not_end_well_keeps_its_command_and_peak():
+    run = read("crash")
+    assert run.command[0].endswith("/bin/java") and "-Xmx16M" in run.command
+    assert run.peak_kib == 42648
+    assert run.iterations == []
+
+
+def test_samples_are_in_the_order_of_time():
+    times = [sample[0] for sample in read("sampled-parallel").resident]
+    assert len(times) > 5 and times == sorted(times)
+
+
+def test_packed_logs_and_several_runs_in_one_file(tmp_path):
+    text = (LOGS / "oom.log").read_text() + (LOGS / "passed-serial.log").read_text()
+    file = tmp_path / "two.log.gz"
+    file.write_bytes(gzip.compress(text.encode()))
+    assert [run.outcome for run in logs.read(file)] == [Outcome.OOM, Outcome.PASSED]
+
+
+def test_words_before_the_jvm_started_mean_nothing(tmp_path):
+    text = (LOGS / "passed-serial.log").read_text()
+    file = tmp_path / "variables.log"
+    file.write_text(text.replace("HOME=", "NOTE=java.lang.OutOfMemoryError panicked at FAILED\n\tHOME=", 1))
+    (run,) = logs.read(file)
+    assert run.outcome is Outcome.PASSED
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        ("java.lang.OutOfMemoryError: Java heap space", Outcome.OOM),
+        ("java.lang.OutOfMemoryError: GC overhead limit exceeded", Outcome.OOM),
+        ("java.lang.OutOfMemoryError: Metaspace", Outcome.ERROR),
+        ("java.lang.OutOfMemoryError: unable to create native thread", Outcome.ERROR),
+        ("thread '<unnamed>' panicked at src/plan/global.rs:10:5:", Outcome.CRASH),
+        ("Unrecognized VM option 'UseThirdPartyHeap'", Outcome.ERROR),
+    ],
+)
+def test_what_the_jvm_says_decides_when_its_exit_code_is_one(tmp_path, said, outcome):
+    head, _, _ = (LOGS / "oom.log").read_text().partition("[0.")
+    file = tmp_path / "said.log"
+    file.write_text(f'{head}{said}\n\nshardsweep-launch {END_WITH_ONE}\n')
+    (run,) = logs.read(file)
+    assert run.outcome is outcome
+    assert said.partition(":")[0] in run.detail
+
+
+END_WITH_ONE = (
+    '{"exit": 1, "signal": null, "timeout": false, "seconds": 0.1, "user": 0.1, "system": 0.1, "peak_kib": 30000}'
+)
+
+
+def test_a_killed_jvm_and_an_interrupted_log_are_no_statement_about_memory(tmp_path):
+    text = (LOGS / "passed-serial.log").read_text()
+    killed = tmp_path / "killed.log"
+    start, _, _ = text.partition("===== DaCapo tiny steady PASSED")
+    killed.write_text(start + "\nshardsweep-launch " + END_WITH_ONE.replace('1, "signal": null', 'null, "signal": 9') + "\n")
+    (run,) = logs.read(killed)
+    assert (run.outcome, run.detail) == (Outcome.CRASH, "ended by signal 9")
+    interrupted = tmp_path / "interrupted.log"
+    interrupted.write_text(start)
+    assert logs.read(interrupted)[0].outcome is Outcome.ERROR
+
+
+def test_statistics_of_mmtk_are_read_by_name(tmp_path):
+    text = (LOGS / "passed-serial.log").read_text()
+    # The format of print_stats in mmtk 0.33.0's util/statistics/stats.rs.
+    printed = (
+        f"{logs.MMTk_HEADER}\nGC\ttime.other\ttime.stw\twork.total\t\n7\t12.50\t3.25\t100\t\n"
+        f"Total time: 15.75 ms\n{logs.MMTk_FOOTER}\n"
+    )
+    file = tmp_path / "mmtk.log"
+    file.write_text(text.replace("===== DaCapo tiny steady PASSED", f"{printed}===== DaCapo tiny steady PASSED"))
+    (run,) = logs.read(file)
+    assert run.statistics == {"GC": 7, "time.other": 12.5, "time.stw": 3.25, "work.total": 100}
+    assert read("passed-serial").statistics == {}
+
+
+def test_a_file_that_is_no_log_is_named(tmp_path):
+    file = tmp_path / "other.log"
+    file.write_text("nothing of the kind\n")
+    with pytest.raises(UserError, match="other.log is not a running-ng log"):
+        logs.read(file)
+    broken = tmp_path / "broken.log.gz"
+    broken.write_bytes(b"\x1f\x8b\x08")
+    with pytest.raises(UserError, match="cannot be read"):
+        logs.read(broken)
