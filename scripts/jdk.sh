@@ -36,7 +36,7 @@ check_input() {
   esac
   [[ $(uname -m) == x86_64 ]] || die "only x86-64 is supported, this is $(uname -m)"
   [[ ${JOBS:-1} =~ ^[1-9][0-9]*$ ]] || die "JOBS=$JOBS is not a number of compilers: give 1 or more"
-  [[ $CACHE != *[[:space:]]* ]] || die "the cache's path has a blank in it, which the JDK cannot build in; set SHARDSWEEP_CACHE: $CACHE"
+  [[ $CACHE != *[[:space:]]* ]] || die "the cache's path has a blank in it, and the JDK does not build in such a one; set SHARDSWEEP_CACHE: $CACHE"
   [[ -z ${OPENJDK_SRC:-} || -f $OPENJDK_SRC/make/conf/version-numbers.conf ]] ||
     die "OPENJDK_SRC=$OPENJDK_SRC is no source tree of OpenJDK: it has no make/conf/version-numbers.conf"
 }

@@ -44,6 +44,9 @@ exclude_options() {
 main() {
   check_input
   need_packages jtreg7 gcc libc6-dev
+  mkdir -p "$OUT/jtreg"
+  exec {RUN_FD}>"$RUN.lock"
+  flock -n "$RUN_FD" || die "another run writes to ${RUN#"$ROOT"/}: wait for it, or choose another plan or plugin"
   rm -rf "$RUN"
   mkdir -p "$RUN"
   retarget

@@ -22,7 +22,7 @@ build_plugin() {
   local -a arguments
   mapfile -t arguments <<<"$cargo"
   say "building $name"
-  (cd "$ROOT" && run_logged "$TARGET/$name.log" cargo build --lib --target-dir "$TARGET" "${arguments[@]}")
+  (cd "$ROOT" && run_logged "$TARGET/$name.log" env SHARDSWEEP_BUILD="$name" cargo build --lib --target-dir "$TARGET" "${arguments[@]}")
   ./builds.py describe "$name" "$(source_revision)" >"$description"
   library=$TARGET/${arguments[3]}/libshardsweep_mmtk.so
   for jdk in "$OUT"/jdk "$OUT"/jdk-fastdebug; do
@@ -45,6 +45,7 @@ main() {
     set -- "${all[@]}"
   fi
   for name in "$@"; do ./builds.py cargo "$name" >/dev/null; done
+  ./patch-crate.sh
   mkdir -p "$TARGET"
   exec {PLUGIN_FD}>"$TARGET/plugins.lock"
   flock "$PLUGIN_FD"

@@ -44,21 +44,24 @@ done
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 
-# choose RUN: sets PLUGIN, PLAN, HEAP_MIB, THREAD_COUNT and OPTIONS. Each run has a seed of its own, so that it can be repeated alone.
+# pick RUN WHAT COUNT: prints a number from 0 to COUNT-1 that depends on SEED, RUN and WHAT alone, so that any run can be repeated.
+pick() {
+  local digest
+  digest=$(sha256sum <<<"$SEED $1 $2")
+  echo $((16#${digest:0:12} % $3))
+}
+
+# choose RUN: sets PLUGIN, PLAN, HEAP_MIB, THREAD_COUNT and OPTIONS.
 choose() {
-  RANDOM=$(((SEED * 7919 + $1 * 104729) % 32768))
-  # The first numbers after neighbouring seeds are alike: two are thrown away.
-  : "$RANDOM" "$RANDOM"
   # Plans and plugins take turns, so that each has its share.
   PLAN=${PLANS[$1 % ${#PLANS[@]}]}
   PLUGIN=${PLUGINS[$1 / ${#PLANS[@]} % ${#PLUGINS[@]}]}
-  local tenths=${TENTHS[RANDOM % ${#TENTHS[@]}]}
-  HEAP_MIB=$((HEAP * tenths / 10))
-  THREAD_COUNT=${THREADS[RANDOM % ${#THREADS[@]}]}
+  HEAP_MIB=$((HEAP * TENTHS[$(pick "$1" heap ${#TENTHS[@]})] / 10))
+  THREAD_COUNT=${THREADS[$(pick "$1" threads ${#THREADS[@]})]}
   OPTIONS=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$PLUGIN" "-XX:ThirdPartyHeapOptions=plan=$PLAN" "-Xmx${HEAP_MIB}m")
-  ((RANDOM % 2)) && OPTIONS+=("-Xms${HEAP_MIB}m")
-  ((RANDOM % 2)) && OPTIONS+=(-XX:-UseCompressedOops)
-  local mode=${MODES[RANDOM % ${#MODES[@]}]}
+  if (($(pick "$1" fixed 2))); then OPTIONS+=("-Xms${HEAP_MIB}m"); fi
+  if (($(pick "$1" oops 2))); then OPTIONS+=(-XX:-UseCompressedOops); fi
+  local mode=${MODES[$(pick "$1" mode ${#MODES[@]})]}
   if [[ $mode ]]; then OPTIONS+=("$mode"); fi
 }
 
@@ -88,7 +91,7 @@ one() {
   mkdir -p "$WORK/run"
   # A run that hangs shows its stacks before it is killed.
   (cd "$WORK/run" && timeout --signal=QUIT --kill-after=10 "$TIMEOUT" "$JDK/bin/java" "${OPTIONS[@]}" -XX:-CreateCoredumpOnCrash \
-    -jar "$JAR" -s small -n 2 -t "$THREAD_COUNT" --scratch-directory "$WORK/run/scratch" lusearch) >"$log" 2>&1 </dev/null || status=$?
+    -jar "$JAR" -s small -n 1 -t "$THREAD_COUNT" --scratch-directory "$WORK/run/scratch" lusearch) >"$log" 2>&1 </dev/null || status=$?
   VERDICT=$(verdict "$log" "$status")
   RIGHT=no
   [[ $VERDICT != passed ]] || RIGHT=yes

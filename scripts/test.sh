@@ -26,6 +26,7 @@ test_python() {
 test_rust() {
   need_packages gcc libc6-dev
   need_rust
+  ./patch-crate.sh
   cargo test --manifest-path "$ROOT/Cargo.toml" --workspace --target-dir "$OUT/cargo"
 }
 

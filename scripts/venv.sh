@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Makes build/venv: the Python environment of the experiments, at exactly the versions of requirements.lock.
-# Does nothing when the environment is already that. PYTHON=... chooses the interpreter (3.11 or later).
+# Does nothing when the environment is already that. PYTHON=... chooses the interpreter (3.11 or later)
+# when it is made.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -26,22 +27,21 @@ find_python() {
     die 'no Python 3.11 with venv; run: apt-get install python3 python3-venv'
 }
 
-python=$(find_python)
 # The path is part of what is wanted: a virtual environment does not survive a move of the checkout.
 wanted=$(
     printf '%s\n' "$venv"
-    "$python" --version
     cd "$root/scripts" && sha256sum requirements.lock pyproject.toml
 )
 
 mkdir -p "$root/build"
 exec 9>"$root/build/.venv.lock"
 flock 9
-if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then
+if [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && "$venv/bin/python" -c '' 2>/dev/null; then
     exit 0
 fi
 
 echo "venv: installing the pinned Python packages into build/venv"
+python=$(find_python)
 rm -rf "$venv"
 if ! {
     "$python" -m venv "$venv" &&

@@ -198,7 +198,7 @@ mirror! {
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 160;
+    Plugin = ThirdPartyHeapPluginTable, 168;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -219,6 +219,7 @@ mirror! {
     136 harness_begin: unsafe extern "C" fn(thread: Thread),
     144 harness_end: unsafe extern "C" fn(thread: Thread),
     152 print_heap: unsafe extern "C" fn(sink: *const TextSink),
+    160 reserved_bytes: unsafe extern "C" fn() -> u64,
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

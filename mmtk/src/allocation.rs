@@ -3,6 +3,7 @@
 
 use crate::layout::WORD;
 use crate::plans::PlanInfo;
+use crate::trigger::{self, PAGE};
 use crate::{heap, OpenJDK};
 use mmtk::util::alloc::{AllocatorInfo, BumpPointer};
 use mmtk::util::{Address, ObjectReference};
@@ -26,6 +27,8 @@ static MAY_COLLECT: AtomicBool = AtomicBool::new(false);
 pub fn configure<const COMPRESSED: bool>(plan: &PlanInfo, is_stress_test: bool) {
     let limit = plan.constraints.max_non_los_default_alloc_bytes;
     MAX_DEFAULT_BYTES.store(limit, Ordering::Relaxed);
+    #[cfg(feature = "shardsweep")]
+    crate::free_lists::configure::<COMPRESSED>(plan);
     // A stress test counts every object, which a buffer would hide.
     if plan.bump_allocation && !is_stress_test {
         let selector = memory_manager::get_allocator_mapping(
@@ -47,21 +50,23 @@ pub fn enable_collection() {
     MAY_COLLECT.store(true, Ordering::Release);
 }
 
-/// Whether `bytes` more would exceed the heap while nothing can be collected. mmtk itself would
-/// start a collection and fail.
-#[cold]
-fn is_over_limit<const COMPRESSED: bool>(bytes: usize) -> bool {
-    let plan = heap::mmtk::<COMPRESSED>().get_plan();
-    let free = plan
-        .get_total_pages()
-        .saturating_sub(plan.get_reserved_pages())
-        * PAGE;
-    // Threads get memory in blocks, and several may pass here at once.
-    bytes > free.saturating_sub(SLACK)
+/// See [`enable_collection`].
+#[inline(always)]
+pub fn may_collect() -> bool {
+    MAY_COLLECT.load(Ordering::Acquire)
 }
 
-const PAGE: usize = 4096;
-const SLACK: usize = 64 * PAGE;
+/// Left free when nothing can be collected: threads get memory in blocks, and several may ask at
+/// once.
+const SLACK_PAGES: usize = 64;
+
+/// Whether `bytes` more would exceed `-Xmx` while nothing can be collected.
+#[cold]
+fn is_over_limit<const COMPRESSED: bool>(bytes: usize) -> bool {
+    let reserved = heap::mmtk::<COMPRESSED>().get_plan().get_reserved_pages();
+    let free = trigger::max_pages().saturating_sub(reserved + SLACK_PAGES);
+    bytes.div_ceil(PAGE) > free
+}
 
 /// Memory for one object, not zeroed. None when out of memory.
 #[inline(always)]
@@ -69,12 +74,16 @@ pub fn alloc<const COMPRESSED: bool>(
     mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
     bytes: usize,
 ) -> Option<ObjectReference> {
+    #[cfg(feature = "shardsweep")]
+    if let Some(object) = crate::free_lists::pop(mutator, bytes) {
+        return Some(object);
+    }
     let semantics = if bytes <= MAX_DEFAULT_BYTES.load(Ordering::Relaxed) {
         AllocationSemantics::Default
     } else {
         AllocationSemantics::Los
     };
-    if !MAY_COLLECT.load(Ordering::Acquire) && is_over_limit::<COMPRESSED>(bytes) {
+    if !may_collect() && is_over_limit::<COMPRESSED>(bytes) {
         return None;
     }
     let address = memory_manager::alloc(mutator, bytes, WORD, 0, semantics);
@@ -83,38 +92,32 @@ pub fn alloc<const COMPRESSED: bool>(
     Some(object)
 }
 
-/// A buffer of at least `min_bytes` for bump allocation: its start and its bytes. None if the plan
-/// has none, the size does not fit in one, or memory is out.
+/// A buffer of at least `min_bytes` for bump allocation: its start and its bytes. None if there is
+/// none at hand: then the object is to be allocated by [`alloc`], which gets new memory for the
+/// mutator, and the rest of that is the next buffer. So Immix fills holes that are too small for a
+/// buffer one object after the other, as it does without buffers.
 ///
 /// The buffer is what the mutator would bump through itself, which is left with nothing, so that no
-/// two allocate in it.
+/// two allocate in it. It holds no object that belongs in the large object space.
 pub fn alloc_tlab<const COMPRESSED: bool>(
     mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
     min_bytes: usize,
 ) -> Option<(Address, usize)> {
     let offset = BUMP_POINTER_OFFSET.load(Ordering::Relaxed);
-    if offset == NO_TLAB || min_bytes > MAX_DEFAULT_BYTES.load(Ordering::Relaxed) {
+    if offset == NO_TLAB {
         return None;
     }
-    // SAFETY: mmtk says that a mutator has a bump pointer at this offset.
-    let bump_pointer: *mut BumpPointer = unsafe { ptr::from_mut(mutator).byte_add(offset).cast() };
-    // SAFETY: as above; the mutator is ours until this function returns.
-    let left = unsafe { *bump_pointer };
-    let start = if left.limit - left.cursor >= min_bytes {
-        left.cursor
-    } else {
-        alloc(mutator, min_bytes)?.to_raw_address()
+    // SAFETY: mmtk says that a mutator has a bump pointer at this offset, and only the thread of
+    // the mutator uses it.
+    let bump_pointer = unsafe {
+        &mut *ptr::from_mut(mutator)
+            .byte_add(offset)
+            .cast::<BumpPointer>()
     };
-    // SAFETY: as above.
-    let rest = unsafe { *bump_pointer };
-    let end = start + min_bytes;
-    // Immix serves medium-sized requests from a second bump pointer: then there is no rest.
-    let end = if start == rest.cursor || end == rest.cursor {
-        // SAFETY: as above.
-        unsafe { (*bump_pointer).cursor = rest.limit };
-        rest.limit
-    } else {
-        end
-    };
-    Some((start, end - start))
+    let start = bump_pointer.cursor;
+    let bytes = (bump_pointer.limit - start).min(MAX_DEFAULT_BYTES.load(Ordering::Relaxed));
+    (bytes >= min_bytes.max(WORD)).then(|| {
+        bump_pointer.cursor += bytes;
+        (start, bytes)
+    })
 }

@@ -3,8 +3,10 @@
 
 use crate::active_plan::mutator_ref;
 use crate::references::DISCOVERY;
+use crate::trigger::HeapSize;
 use crate::{heap, roots, upcalls, OpenJDK};
 use mmtk::util::alloc::AllocationError;
+use mmtk::util::heap::GCTriggerPolicy;
 use mmtk::util::{VMMutatorThread, VMThread, VMWorkerThread};
 use mmtk::vm::{Collection, GCThreadContext};
 use mmtk::Mutator;
@@ -49,5 +51,9 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
                 upcalls::out_of_os_memory("mapping memory of the heap")
             }
         }
+    }
+
+    fn create_gc_trigger() -> Box<dyn GCTriggerPolicy<OpenJDK<COMPRESSED>>> {
+        Box::new(HeapSize::new())
     }
 }

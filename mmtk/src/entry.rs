@@ -8,7 +8,7 @@ use crate::active_plan::{self, mutator_ref};
 use crate::address_range::AddressRange;
 use crate::heap::{self, dispatch};
 use crate::options::{self, Settings};
-use crate::{allocation, heap_info, layout, logging, slot, upcalls, OpenJDK};
+use crate::{allocation, heap_info, layout, logging, slot, trigger, upcalls, OpenJDK};
 use mmtk::util::options::GCTriggerSelector;
 use mmtk::util::{Address, ObjectReference, VMMutatorThread, VMWorkerThread};
 use mmtk::{memory_manager, scheduler::GCWorker};
@@ -62,6 +62,7 @@ static PLUGIN: Plugin = Plugin {
     harness_begin,
     harness_end,
     print_heap,
+    reserved_bytes,
 };
 
 /// Writes `message` as a C string of at most `size` bytes.
@@ -226,13 +227,16 @@ unsafe extern "C" fn initialize(
 
 fn set_heap_size(settings: &mut Settings, config: &Config) -> Result<(), String> {
     let (min, max) = (config.min_heap_size as usize, config.max_heap_size as usize);
-    let trigger = if min < max && settings.plan.constraints.collects_garbage {
-        GCTriggerSelector::DynamicHeapSize(min, max)
+    // Without collections there is no time at which a heap could grow.
+    let min = if settings.plan.constraints.collects_garbage {
+        min
     } else {
-        GCTriggerSelector::FixedHeapSize(max)
+        max
     };
+    trigger::set_bounds(min, max);
     let options = &mut settings.builder.options;
-    if options.gc_trigger.set(trigger) && options.threads.set(config.gc_threads as usize) {
+    let is_set = options.gc_trigger.set(GCTriggerSelector::Delegated);
+    if is_set && 0 < min && min <= max && options.threads.set(config.gc_threads as usize) {
         Ok(())
     } else {
         Err(format!(
@@ -261,9 +265,6 @@ unsafe extern "C" fn enable_collection(thread: Thread, layout: *const Layout) {
         memory_manager::initialize_collection(mmtk, upcalls::vm_thread(thread));
         if mmtk.get_plan().constraints().collects_garbage {
             allocation::enable_collection();
-        } else if let Err(status) = memory_manager::disable_collection(mmtk) {
-            // A full heap must not ask a plan for what it cannot do.
-            upcalls::fatal(&format!("collections cannot be disabled: {status:?}"));
         }
     }
     dispatch!(enable(thread))
@@ -351,6 +352,13 @@ unsafe extern "C" fn total_bytes() -> u64 {
         memory_manager::total_bytes(heap::mmtk::<COMPRESSED>())
     }
     dispatch!(total()) as u64
+}
+
+unsafe extern "C" fn reserved_bytes() -> u64 {
+    fn reserved<const COMPRESSED: bool>() -> usize {
+        heap::mmtk::<COMPRESSED>().get_plan().get_reserved_pages() * trigger::PAGE
+    }
+    dispatch!(reserved()) as u64
 }
 
 unsafe extern "C" fn is_in_heap(address: *const c_void) -> i32 {

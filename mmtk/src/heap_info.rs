@@ -8,7 +8,8 @@ use std::fmt::Write;
 const KIB: usize = 1 << 10;
 const KIB_PER_PAGE: usize = 4;
 
-/// One line a space: name, kind, what it has reserved, its addresses; then the total.
+/// One line a space: name, kind, what it has reserved, its addresses; the size classes of our mark-sweep
+/// space; then the total.
 pub fn describe<const COMPRESSED: bool>() -> String {
     let mmtk = heap::mmtk::<COMPRESSED>();
     let mut text = String::new();
@@ -29,6 +30,10 @@ pub fn describe<const COMPRESSED: bool>() -> String {
             addresses
         );
     });
+    #[cfg(feature = "shardsweep")]
+    if let Some(report) = mmtk::shardsweep::report(mmtk) {
+        describe_blocks(&mut text, &report);
+    }
     let _ = writeln!(
         text,
         " {:<12} {:<10} {:>9}K used of {}K",
@@ -38,6 +43,40 @@ pub fn describe<const COMPRESSED: bool>() -> String {
         memory_manager::total_bytes(mmtk) / KIB
     );
     text
+}
+
+/// The mark-sweep space: its memory, then one line a size class that has blocks.
+#[cfg(feature = "shardsweep")]
+fn describe_blocks(text: &mut String, report: &mmtk::shardsweep::Report) {
+    use mmtk::shardsweep::{Bin, Build, Config};
+    let _ = writeln!(
+        text,
+        " blocks of {}K: {}K live at the last collection, {}K charged, {}K resident, {} free blocks, {}K of address space",
+        Build::BLOCK_BYTES / KIB,
+        report.live_bytes / KIB,
+        report.charged_pages * KIB_PER_PAGE,
+        report.resident_pages * KIB_PER_PAGE,
+        report.statistics.free_blocks,
+        report.address_space_bytes / KIB
+    );
+    let _ = writeln!(
+        text,
+        " cell bytes   blocks  live cells  used cells  charged  occupancy"
+    );
+    for (index, bin) in report.statistics.bins.iter().enumerate() {
+        if bin.blocks != 0 {
+            let _ = writeln!(
+                text,
+                " {:>10} {:>8} {:>11} {:>11} {:>7}K {:>9.1}%",
+                Bin::from_index(index).cell_bytes(),
+                bin.blocks,
+                bin.live_cells,
+                bin.used_cells,
+                bin.charged_pages * KIB_PER_PAGE,
+                bin.occupancy() * 100.0
+            );
+        }
+    }
 }
 
 /// The address ranges of a space, as mmtk's map of spaces shows them.

@@ -20,6 +20,8 @@ mod address_range;
 mod allocation;
 mod collection;
 mod entry;
+#[cfg(feature = "shardsweep")]
+mod free_lists;
 mod heap;
 mod heap_info;
 mod layout;
@@ -31,6 +33,7 @@ mod references;
 mod roots;
 mod scanning;
 mod slot;
+mod trigger;
 mod upcalls;
 
 #[cfg(test)]

@@ -76,3 +76,31 @@ pub type Blocks64K = Blocks<16, false>;
 pub type Blocks64KWhole = Blocks<16, true>;
 /// 4 KiB blocks, where page and block are the same: build `ms-4k`.
 pub type Blocks4K = Blocks<12, false>;
+
+/// The configuration that the crate's features choose, for an embedder that is built for one.
+pub type Build = Blocks<CHOSEN_LOG_BLOCK_BYTES, { cfg!(feature = "charge-blocks") }>;
+
+const CHOSEN_LOG_BLOCK_BYTES: u32 = {
+    let features = [
+        cfg!(feature = "block-4k"),
+        cfg!(feature = "block-8k"),
+        cfg!(feature = "block-16k"),
+        cfg!(feature = "block-32k"),
+        cfg!(feature = "block-64k"),
+        cfg!(feature = "block-128k"),
+        cfg!(feature = "block-256k"),
+    ];
+    let (mut index, mut log) = (0, 0);
+    while index < features.len() {
+        if features[index] {
+            assert!(log == 0, "features name two block sizes: choose one");
+            log = LOG_PAGE_BYTES + index as u32;
+        }
+        index += 1;
+    }
+    if log == 0 {
+        Blocks64K::LOG_BLOCK_BYTES
+    } else {
+        log
+    }
+};

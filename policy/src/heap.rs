@@ -5,7 +5,7 @@ use crate::block::{Block, State};
 use crate::config::Config;
 use crate::directory::{Chunk, Directory};
 use crate::marks::MarkBits;
-use crate::size_class::{Bin, MAX_BINS};
+use crate::size_class::Bin;
 use crate::stack::{Chain, Link, Stack};
 use std::ops::Range;
 
@@ -22,19 +22,20 @@ pub(crate) struct Pools {
     /// Blocks of no bin. Address space is recycled here for any bin.
     pub free: Stack,
     /// By bin, blocks that may have free cells on charged pages.
-    pub unswept: [Stack; MAX_BINS],
+    pub unswept: Box<[Stack]>,
     /// By bin, blocks that have no such cell but can grow.
-    pub available: [Stack; MAX_BINS],
+    pub available: Box<[Stack]>,
     /// Blocks from which nothing can be had before the next collection.
     pub full: Stack,
 }
 
 impl Pools {
-    fn new() -> Pools {
+    fn new(bins: usize) -> Pools {
+        let stacks = || (0..bins).map(|_| Stack::default()).collect();
         Pools {
             free: Stack::default(),
-            unswept: std::array::from_fn(|_| Stack::default()),
-            available: std::array::from_fn(|_| Stack::default()),
+            unswept: stacks(),
+            available: stacks(),
             full: Stack::default(),
         }
     }
@@ -61,7 +62,7 @@ impl<C: Config> Heap<C> {
         Heap {
             directory: Directory::new(range),
             marks,
-            pools: Pools::new(),
+            pools: Pools::new(C::BINS),
         }
     }
 

@@ -93,8 +93,8 @@ mod verify;
 pub use block::{Block, State};
 pub use collect::{PageRange, Released};
 pub use config::{
-    Accounting, Blocks, Blocks4K, Blocks64K, Blocks64KWhole, Config, CHUNK_BYTES, LOG_CHUNK_BYTES,
-    LOG_PAGE_BYTES, PAGE_BYTES,
+    Accounting, Blocks, Blocks4K, Blocks64K, Blocks64KWhole, Build, Config, CHUNK_BYTES,
+    LOG_CHUNK_BYTES, LOG_PAGE_BYTES, PAGE_BYTES,
 };
 pub use directory::Chunk;
 pub use heads::{Heads, HEADS_BYTES, HEAD_BYTES};

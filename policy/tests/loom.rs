@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every interleaving of threads that hand blocks to each other. To be run by
-//! `RUSTFLAGS="--cfg loom" cargo test --release --test loom`.
+//! `RUSTFLAGS="--cfg loom" cargo test --test loom`; with `--release` in seconds.
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
@@ -162,11 +162,12 @@ struct Mutator {
 }
 
 impl Mutator {
-    fn new(owner: u32) -> Mutator {
-        Mutator {
+    /// Boxed, as loom's threads have small stacks.
+    fn new(owner: u32) -> Box<Mutator> {
+        Box::new(Mutator {
             local: Local::new(owner),
             heads: Heads::default(),
-        }
+        })
     }
 
     /// Allocates with a heap that can always be charged, and counts what is charged.

@@ -62,9 +62,7 @@ def median(values: Sequence[float]) -> Interval:
 
 def ratio_of_medians(values: Sequence[float], baseline: Sequence[float]) -> Interval:
     """The median of `values` over that of `baseline`, the two resampled independently."""
-    return _bootstrap(
-        (values, baseline), lambda a, b, axis: np.median(a, axis=axis) / np.median(b, axis=axis)
-    )
+    return _bootstrap((values, baseline), lambda a, b, axis: np.median(a, axis=axis) / np.median(b, axis=axis))
 
 
 def _bootstrap(samples: tuple[Sequence[float], ...], statistic) -> Interval:
@@ -105,7 +103,8 @@ CELL = ["benchmark", "threads", "heap"]
 def relative(table: pd.DataFrame, metric: str, baseline: str) -> pd.DataFrame:
     """Every build's median over that of `baseline`, cell by cell (benchmark, threads, heap).
 
-    A cell that one of the two could not run, or whose baseline is zero, has no row.
+    A cell that one of the two could not run, or whose baseline is zero, has no row. The baseline's own ratio is 1 by
+    definition and has no interval.
     """
     chosen = table[table["metric"] == metric].dropna(subset=["value"])
     samples = {key: group["value"].to_numpy() for key, group in chosen.groupby(["build", *CELL], dropna=False)}
@@ -114,13 +113,16 @@ def relative(table: pd.DataFrame, metric: str, baseline: str) -> pd.DataFrame:
         reference = samples.get((baseline, *cell))
         if reference is None or np.median(reference) == 0:
             continue
-        found = ratio_of_medians(values, reference)
+        if build == baseline:
+            found = Interval(1.0, float("nan"), float("nan"), len(values))
+        else:
+            found = ratio_of_medians(values, reference)
         rows.append((build, *cell, found.estimate, found.low, found.high, found.samples))
     return pd.DataFrame(rows, columns=["build", *CELL, "ratio", "low", "high", "samples"])
 
 
 def geometric_means(ratios: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Geometric mean of the positive ratios of `relative` per group of `by`, with the number of cells it is taken over."""
+    """Geometric mean of the positive ratios of `relative` per group of `by`, and the number of cells it is over."""
     rows = []
     for key, group in ratios[ratios["ratio"] > 0].groupby(by, sort=False):
         rows.append((*key, float(stats.gmean(group["ratio"])), len(group)))

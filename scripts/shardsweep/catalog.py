@@ -90,7 +90,10 @@ def _build(loaded: Configuration, name: str, config: str) -> Build:
         accounting=blocks.get("accounting"),
         revision=facts.get("source_revision"),
         missing=_missing(runtime, plugin),
-        files=(runtime.home / "lib" / "server" / "libjvm.so", *([_plugin_file(runtime, plugin, "so")] if plugin else [])),
+        files=(
+            runtime.home / "lib" / "server" / "libjvm.so",
+            *([_plugin_file(runtime, plugin, "so")] if plugin else []),
+        ),
     )
 
 
@@ -105,7 +108,9 @@ def _plugin_facts(runtime: Runtime, plugin: str) -> dict:
     try:
         return json.loads(file.read_text())
     except ValueError as error:
-        raise UserError(f"{file} is not JSON ({error}): make the plugin again with make plugin BUILD={plugin}") from None
+        raise UserError(
+            f"{file} is not JSON ({error}): make the plugin again with make plugin BUILD={plugin}"
+        ) from None
 
 
 def _missing(runtime: Runtime, plugin: str | None) -> str:

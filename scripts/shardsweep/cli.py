@@ -13,8 +13,8 @@ from shardsweep.grid import Grid
 TOP = """\
 Measures how much memory and time Java programs need on the plugin builds in build/jdk, and on HotSpot's collectors.
 
-Every run of a JVM goes through running-ng (its logs are in the sweep's folder); Snakemake works through the points, one JVM
-at a time. Stop it when you like: the same command goes on where it stopped.
+Every run of a JVM goes through running-ng (its logs are in the sweep's folder); Snakemake works through the points, one
+JVM at a time. Stop it when you like: the same command goes on where it stopped.
 """
 TOP_EXAMPLES = """\
 examples:
@@ -30,20 +30,21 @@ a sweep's folder holds:
   plots/       PNG and SVG         logs/        running-ng's logs          grid.yml  what was asked for
 """
 MINHEAP = """\
-Finds the smallest heap in which a benchmark runs, by number of mutator threads (report, sections 4 and 5).
+Finds the smallest heap in which a benchmark runs, by number of mutator threads (Sinclair's report, sections 4 and 5).
 
-The heap is doubled from --start until it is enough, then bisected to 1 MiB. A size that fails is tried --attempts times.
-Out of memory and time-out (--limit) mean: too small. A crash or a wrong result never does: it is tried again, reported,
-and if no attempt says anything about memory, the point has no minheap.
+The heap is doubled from --start until it is enough, then bisected to 1 MiB. A size that fails is tried --attempts
+times. Out of memory and time-out (--limit) mean: too small. A crash or a wrong result never does: it is tried again,
+reported, and if no attempt says anything about memory, the point has no minheap.
 """
 PERF = """\
-Measures time by heap size (report, section 6.2.2): total, mutator and collector time, collections, pauses, heap charged and
-peak resident memory of the last iteration. An invocation goes through all builds in turn, so that a machine that drifts
-drifts for all of them. Medians, bootstrap intervals, and ratios to --baseline.
+Measures time by heap size (Sinclair's report, section 6.2.2): total, mutator and collector time, collections, pauses,
+heap charged and peak resident memory of the last iteration. An invocation goes through all builds in turn, so that a
+machine that drifts drifts for all of them. Medians, bootstrap intervals, and ratios to --baseline.
 """
-THREADS = "Measures time by number of mutator threads (report, section 6.2.3), otherwise as perf does.\n"
+THREADS = "Measures time by number of mutator threads (Sinclair's report, section 6.2.3), otherwise as perf does.\n"
 RSS = """\
-Samples resident memory over time (report, section 5.1): does the accounting of a build change what is really held?
+Samples resident memory over time (Sinclair's report, section 5.1): does a build's accounting change what is really
+held?
 """
 
 
@@ -78,8 +79,11 @@ def _parser() -> argparse.ArgumentParser:
     sweep.set_defaults(run=_sweep)
 
     for name, text, add in (
-        ("minheap", MINHEAP, _add_minheap), ("perf", PERF, _add_perf), ("threads", THREADS, _add_perf), ("rss", RSS, _add_rss),
-    ):  # fmt: skip
+        ("minheap", MINHEAP, _add_minheap),
+        ("perf", PERF, _add_perf),
+        ("threads", THREADS, _add_perf),
+        ("rss", RSS, _add_rss),
+    ):
         command = commands.add_parser(name, help=text.split(" (")[0].split(":")[0].rstrip(".\n"), description=text,
                                       formatter_class=form)  # fmt: skip
         _add_experiment_options(command)
@@ -149,9 +153,9 @@ RUN_OPTIONS = ("out", "profile", "processors", "dry_run", "run", "experiment")
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="the sweep's folder (default: one below "
                         "build/sweeps for each state of grid, JVM, plugins and jar)")  # fmt: skip
-    parser.add_argument("--profile", default="local", help="where jobs run: local (default), slurm, kubernetes, or a "
+    parser.add_argument("--profile", default="local", help="where jobs run: local (default), slurm, or a "
                         "folder with a Snakemake profile")  # fmt: skip
-    parser.add_argument("--processors", type=int, metavar="N", help="processors of a cluster's node (slurm, kubernetes)")
+    parser.add_argument("--processors", type=int, metavar="N", help="processors of a cluster's node (profile slurm)")
     parser.add_argument("--dry-run", action="store_true", help="only list the points, and which are measured already")
 
 

@@ -82,7 +82,9 @@ def html(figure: Figure) -> str:
             mode="lines+markers" if each.markers else "lines",
             line={"color": colour, "dash": "dash" if each.dashed else "solid", "width": 1.5},
             marker={"symbol": marker, "size": 6},
-            error_y={"type": "data", "symmetric": False, "arrayminus": errors[0], "array": errors[1]} if errors else None,
+            error_y={"type": "data", "symmetric": False, "arrayminus": errors[0], "array": errors[1]}
+            if errors
+            else None,
             showlegend=not each.dashed,
         )
     canvas.update_layout(

@@ -75,8 +75,10 @@ def minheap(table: pd.DataFrame) -> list[Figure]:
 
 
 def by(table: pd.DataFrame, axis: str, fixed: str, baseline: str | None) -> list[Figure]:
-    """Every metric over `axis` (heap or threads), a figure per benchmark, value of `fixed`, and metric; total, mutator and
-    collector time and collections also relative to the baseline."""
+    """Every metric over `axis` (heap or threads), a figure per benchmark, value of `fixed`, and metric.
+
+    Total, mutator and collector time and collections are also drawn relative to the baseline.
+    """
     found = []
     labels = {"heap": "heap (MiB)", "threads": "mutator threads"}
     names = {"heap": "{} MiB", "threads": "{} threads"}
@@ -89,18 +91,24 @@ def by(table: pd.DataFrame, axis: str, fixed: str, baseline: str | None) -> list
                 continue
             found.append(
                 Figure(
-                    f"{axis}-{slug}-{metric}", f"{where}: {title.lower()}", labels[axis], f"{title} ({unit})",
+                    f"{axis}-{slug}-{metric}",
+                    f"{where}: {title.lower()}",
+                    labels[axis],
+                    f"{title} ({unit})",
                     _lines(medians, axis, "median"),
-                )  # fmt: skip
+                )
             )
             if baseline and position < 4:
                 ratios = analysis.relative(cell, metric, baseline)
                 if not ratios.empty:
                     found.append(
                         Figure(
-                            f"{axis}-{slug}-{metric}-relative", f"{where}: {title.lower()} relative to {baseline}",
-                            labels[axis], f"{title} / {baseline}", _lines(ratios, axis, "ratio"),
-                        )  # fmt: skip
+                            f"{axis}-{slug}-{metric}-relative",
+                            f"{where}: {title.lower()} relative to {baseline}",
+                            labels[axis],
+                            f"{title} / {baseline}",
+                            _lines(ratios, axis, "ratio"),
+                        )
                     )
     return found
 
@@ -122,7 +130,9 @@ def across(table: pd.DataFrame, baseline: str) -> list[Figure]:
             for build, group in pd.concat([each, whole]).groupby("build", sort=False)
         ]
         found.append(
-            Figure(f"across-{metric}", f"{title} relative to {baseline}", "", f"{title} / {baseline}", series, bars=True)
+            Figure(
+                f"across-{metric}", f"{title} relative to {baseline}", "", f"{title} / {baseline}", series, bars=True
+            )
         )
     return found
 
@@ -139,9 +149,7 @@ def resident(table: pd.DataFrame) -> list[Figure]:
             held = first.loc[first["metric"] == "sample.resident", "value"]
             series.append(Series(build, _floats(seconds), _floats(held), markers=False))
         title = f"{benchmark}, {threads} threads, {heap} MiB: resident memory"
-        found.append(
-            Figure(_slug(f"rss-{benchmark}-{threads}-{heap}"), title, "seconds", "resident (MiB)", series)
-        )
+        found.append(Figure(_slug(f"rss-{benchmark}-{threads}-{heap}"), title, "seconds", "resident (MiB)", series))
     return found
 
 

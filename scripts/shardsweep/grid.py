@@ -43,7 +43,7 @@ class Experiment(BaseModel):
 
 
 class Minheap(Experiment):
-    """Minheap by threads. The search starts at `start` MiB, never goes above `largest` and tries a size `attempts` times."""
+    """Minheap by threads, searched from `start` MiB up to `largest`, with `attempts` tries at a size."""
 
     start: Mebibytes = 8
     largest: Mebibytes = 1024
@@ -198,7 +198,9 @@ def without(grid: Grid, missing: dict[str, str]) -> tuple[Grid, list[str]]:
             content[name]["builds"] = left
         else:
             del content[name]
-            lines.append(f"{name} is left out: it has no build" + (f", or not its baseline {baseline}" if baseline else ""))
+            lines.append(
+                f"{name} is left out: it has no build" + (f", or not its baseline {baseline}" if baseline else "")
+            )
     if not set(content) & set(grid.experiments()):
         raise UserError(f"there is nothing to measure: {lines[0]}")
     return Grid.model_validate(content), lines

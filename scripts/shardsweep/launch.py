@@ -33,7 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command given after `--`; returns its exit code, or 128 + the signal that ended it."""
     parser = argparse.ArgumentParser(prog="python -m shardsweep.launch", description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=float, required=True, help="seconds after which the command is stopped")
-    parser.add_argument("--sample", type=float, default=0, help="milliseconds between samples of resident memory; 0: none")
+    parser.add_argument(
+        "--sample", type=float, default=0, help="milliseconds between samples of resident memory; 0: none"
+    )
     parser.add_argument("command", nargs="+")
     options = parser.parse_args(arguments)
     # Without this, a sweep that is killed would leave a JVM behind that disturbs the next one.
@@ -44,7 +46,9 @@ def main(arguments: list[str] | None = None) -> int:
         process = subprocess.Popen(options.command, preexec_fn=_die_with_parent)
     except OSError as error:
         print(f"{options.command[0]}: {error.strerror}", flush=True)
-        _report({"exit": 127, "signal": None, "timeout": False, "seconds": 0.0, "user": 0.0, "system": 0.0, "peak_kib": 0})
+        _report(
+            {"exit": 127, "signal": None, "timeout": False, "seconds": 0.0, "user": 0.0, "system": 0.0, "peak_kib": 0}
+        )
         return 127
     timed_out, samples = _watch(process, started, options.limit, options.sample / 1000)
     _, status, usage = os.wait4(process.pid, 0)

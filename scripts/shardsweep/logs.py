@@ -27,7 +27,7 @@ class Outcome(enum.StrEnum):
 
 @dataclass
 class Collection:
-    """One collection: when (seconds after start), heap before and after (MiB, to the line's own precision), pauses (ms)."""
+    """One collection: when (seconds after start), heap before and after (MiB, as precise as the line), pauses (ms)."""
 
     uptime: float
     before: float
@@ -66,22 +66,27 @@ class Invocation:
 _RUN = re.compile(r"^mkdir -p PLOTTY_WORKAROUND; timedrun; ", re.MULTILINE)
 # A lack of memory outside the Java heap says nothing about the heap's size.
 _OOM = re.compile(
-    r"java\.lang\.OutOfMemoryError(?!: (?:Metaspace|Compressed class space|unable to create|Direct buffer|Cannot reserve))"
-    # What HotSpot says of a heap that it cannot even start in.
+    r"java\.lang\.OutOfMemoryError"
+    r"(?!: (?:Metaspace|Compressed class space|unable to create|Direct buffer|Cannot reserve))"
+    # What HotSpot, and then the plugin heap, say of a heap that they cannot even start in.
     r"|Too small (?:initial |maximum )?heap|GC triggered before VM initialization completed"
+    r"|-Xmx\d+k is too small"
 )
 _CRASH = re.compile(
     r"^# A fatal error has been detected by the Java Runtime Environment:|^.*\bpanicked at .*$", re.MULTILINE
 )
 _WRONG = re.compile(r"^=====.*\bFAILED\b.*$", re.MULTILINE)
-_CAUSE = re.compile(r"^(?:Error: |Unrecognized |Error occurred |Exception in |Unable to access |Conflicting ).*$", re.MULTILINE)
+_CAUSE = re.compile(
+    r"^(?:Error: |Unrecognized |Error occurred |Exception in |Unable to access |Conflicting ).*$", re.MULTILINE
+)
 _PHASE = re.compile(
     r"^=====\s+DaCapo \S+ \S+ (?P<what>starting|completed|PASSED|FAILED)"
     r"(?: warmup (?P<warmup>\d+))?(?: in (?P<ms>\d+) msec)?"
 )
 _PAUSE = re.compile(
     r"^\[(?P<uptime>[\d.]+)s\]\[info\s*\]\[gc\s*\] GC\((?P<id>\d+)\) Pause.*? "
-    r"(?P<before>[\d.]+)(?P<before_unit>[BKMG])->(?P<after>[\d.]+)(?P<after_unit>[BKMG])\([\d.]+[BKMG]\) (?P<ms>[\d.]+)ms$"
+    r"(?P<before>[\d.]+)(?P<before_unit>[BKMG])->(?P<after>[\d.]+)(?P<after_unit>[BKMG])\([\d.]+[BKMG]\) "
+    r"(?P<ms>[\d.]+)ms$"
 )
 _MIB = {"B": 1 / (1 << 20), "K": 1 / 1024, "M": 1.0, "G": 1024.0}
 
@@ -104,7 +109,9 @@ def read(path: Path) -> list[Invocation]:
 def _invocation(text: str) -> Invocation:
     marks = [json.loads(line[len(MARK) :]) for line in text.splitlines() if line.startswith(MARK)]
     if not marks or "start" not in marks[0]:
-        return Invocation([], Outcome.ERROR, "the log holds no mark of the launcher: running-ng was stopped before the JVM ran")
+        return Invocation(
+            [], Outcome.ERROR, "the log holds no mark of the launcher: running-ng was stopped before the JVM ran"
+        )
     command = marks[0]["start"]["command"]
     # The part before the mark lists the machine's processes and variables: any word may occur there.
     output = text.partition(MARK)[2].partition("\n")[2]
@@ -175,9 +182,7 @@ def _iterations(output: str) -> list[Iteration]:
                 open_since, charged = {}, 0.0
             elif phase["ms"] and open_since is not None and phase["what"] != "FAILED":
                 timed = phase["what"] == "PASSED"
-                found.append(
-                    Iteration(len(found) + 1, float(phase["ms"]), timed, list(open_since.values()), charged)
-                )
+                found.append(Iteration(len(found) + 1, float(phase["ms"]), timed, list(open_since.values()), charged))
                 open_since = None
         elif pause := _PAUSE.match(line):
             before = float(pause["before"]) * _MIB[pause["before_unit"]]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """One job of the workflow: measures one point of the grid and writes what came of it as JSON.
 
-`python -m shardsweep.point ID`, in the folder of a sweep. The JSON holds `rows` (of the result table), `notes` (every run
-that did not pass, with its log) and `point`.
+`python -m shardsweep.point ID`, in the folder of a sweep. The JSON holds `rows` (of the result table), `notes` (every
+run that did not pass, with its log) and `point`.
 """
 
 import dataclasses
@@ -77,7 +77,9 @@ def _performance(folder: Path, point: Point, experiment: Experiment, builds: lis
     for run in probe.run(folder, point, experiment, builds, point.heap):
         keys = {**_keys(run.build, point, experiment), "heap": point.heap}
         # Sampling costs a little time: what a sampled run took is not to be compared with the others.
-        rows.extend(_sample_rows(run.invocation, keys) if isinstance(experiment, Resident) else _rows(run.invocation, keys))
+        rows.extend(
+            _sample_rows(run.invocation, keys) if isinstance(experiment, Resident) else _rows(run.invocation, keys)
+        )
         if run.invocation.outcome is not Outcome.PASSED:
             notes.append(_note(run, point, experiment, point.heap))
     return rows, notes

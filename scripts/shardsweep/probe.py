@@ -41,7 +41,9 @@ def check_programs() -> None:
         raise UserError(f"running-ng needs programs that are not installed: apt-get install {' '.join(missing)}")
 
 
-def run(folder: Path, point: Point, experiment: Experiment, builds: list[Build], heap: int, attempt: int = 0) -> list[Run]:
+def run(
+    folder: Path, point: Point, experiment: Experiment, builds: list[Build], heap: int, attempt: int = 0
+) -> list[Run]:
     """Runs each build once at `heap` MiB, in turn, and reads the logs.
 
     What an earlier, interrupted call finished is not run again: running-ng's own `--resume`. Raises UserError if

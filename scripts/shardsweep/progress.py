@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Live progress of a sweep: what is running, done of total, time left. It watches files, so it works for clusters too."""
+"""Live progress of a sweep: what is running, done of total, time left. It watches files, as clusters need it."""
 
 import subprocess
 import time

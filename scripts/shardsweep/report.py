@@ -106,11 +106,19 @@ def _page(folder: Path, whole: Grid, found: list[Section], notes: list[dict]) ->
         total=len(points),
         warnings=serious(notes),
         sections=[
-            {"id": each.id, "title": each.title, "tables": each.tables, "figures": [draw.html(one) for one in each.figures]}
+            {
+                "id": each.id,
+                "title": each.title,
+                "tables": each.tables,
+                "figures": [draw.html(one) for one in each.figures],
+            }
             for each in found
         ],
         machine=[
-            *((name, facts[name]) for name in ("processor", "processors", "memory", "system", "kernel", "java", "revision")),
+            *(
+                (name, facts[name])
+                for name in ("processor", "processors", "memory", "system", "kernel", "java", "revision")
+            ),
             ("packages", packages),
         ],
         builds=list(facts["builds"].items()),

@@ -58,7 +58,7 @@ def default_folder(name: str, wanted: Grid) -> Path:
 
 
 def prepare(folder: Path, wanted: Grid) -> None:
-    """Makes the folder of a sweep, or checks that it is one of the same grid on the same builds, which is then resumed."""
+    """Makes the folder of a sweep, or checks that it is one of the same grid on the same builds: to be resumed."""
     file = folder / INPUTS
     now = inputs(wanted)
     if file.exists():
@@ -67,7 +67,9 @@ def prepare(folder: Path, wanted: Grid) -> None:
         if changed == "grid":
             raise UserError(f"{folder} holds a sweep of another grid: choose another folder with --out, or remove it")
         if changed:
-            raise UserError(f"{folder} was measured with another {changed}: choose another folder with --out, or remove it")
+            raise UserError(
+                f"{folder} was measured with another {changed}: choose another folder with --out, or remove it"
+            )
         return
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder} is not empty and not a sweep: choose another folder with --out")
@@ -180,7 +182,9 @@ def dry_run(folder: Path, wanted: Grid) -> None:
 def _why(folder: Path, each: Point, log: Path) -> str:
     job = folder / "jobs" / f"{each.id}.log"
     lines = job.read_text().splitlines() if job.exists() else []
-    said = next((line.removeprefix("shardsweep: ") for line in reversed(lines) if line.startswith("shardsweep: ")), None)
+    said = next(
+        (line.removeprefix("shardsweep: ") for line in reversed(lines) if line.startswith("shardsweep: ")), None
+    )
     return said or (lines[-1] if lines else f"not measured; see {log}")
 
 
@@ -200,5 +204,3 @@ def gather(folder: Path) -> tuple[pd.DataFrame, list[dict]]:
     tidy.write(table, folder / RESULTS)
     (folder / NOTES).write_text(json.dumps(notes, indent=1))
     return table, notes
-
-

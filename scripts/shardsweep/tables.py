@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The tables of a sweep, ready to print: the report's minheaps and regressions beside ours, and the performance tables."""
+"""The tables of a sweep, ready to print: minheaps and regressions beside the published ones, and performance."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
-    """Minheap by threads and build, with the report's figure in brackets where it has the same build and thread count."""
+    """Minheap by threads and build, with the published figure for the same in brackets where there is one."""
     theirs = _published()
     why = {(note["benchmark"], note["build"], note["threads"]): note["outcome"] for note in notes}
     found = []
@@ -48,9 +48,12 @@ def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
             body.append(cells)
         found.append(
             Table(
-                f"minheap-{benchmark}", f"Minheap of {benchmark} (MiB)", ["threads", *builds], body,
-                "Medians over repeats. In brackets: the report's figure for DaCapo 9.12 lusearch.",
-            )  # fmt: skip
+                f"minheap-{benchmark}",
+                f"Minheap of {benchmark} (MiB)",
+                ["threads", *builds],
+                body,
+                "Medians over repeats. In brackets: what Sinclair (2023) published for DaCapo 9.12 lusearch.",
+            )
         )
     return found
 
@@ -77,7 +80,7 @@ def _minheap_cell(values: pd.Series, why: str | None, theirs: float | None) -> s
 
 
 def regressions(table: pd.DataFrame) -> list[Table]:
-    """Slope, intercept and R² of each build, with the report's."""
+    """Slope, intercept and R² of each build, with the published ones."""
     theirs = {(row.section, row.build): row for row in published.regressions().itertuples()}
     rows = table[table["metric"] == "minheap"]
     lines = analysis.lines(rows, ["benchmark", "build"], "threads", "value")
@@ -86,16 +89,18 @@ def regressions(table: pd.DataFrame) -> list[Table]:
         body = []
         for line in group.itertuples():
             other = theirs.get(published.COUNTERPARTS.get(line.build, ("", "")))
-            report = [other.slope, other.intercept, other.r2] if other else ["", "", ""]
+            known = [other.slope, other.intercept, other.r2] if other else ["", "", ""]
             ours = [number(line.slope, 4), number(line.intercept), number(line.r2, 4), str(line.points)]
-            body.append([line.build, *ours, *report])
+            body.append([line.build, *ours, *known])
         columns = ["build", "slope (MiB/thread)", "intercept (MiB)", "R²", "points"]
         found.append(
             Table(
-                f"regression-{benchmark}", f"Least-squares lines through the minheaps of {benchmark}",
-                [*columns, "report: slope", "report: intercept", "report: R²"], body,
-                "Points without a minheap are left out.",
-            )  # fmt: skip
+                f"regression-{benchmark}",
+                f"Least-squares lines through the minheaps of {benchmark}",
+                [*columns, "published slope", "published intercept", "published R²"],
+                body,
+                "Points without a minheap are left out. Published: Sinclair (2023), for DaCapo 9.12 lusearch.",
+            )
         )
     return found
 
@@ -134,10 +139,13 @@ def performance(table: pd.DataFrame, baseline: str) -> list[Table]:
         columns = ["benchmark", "threads", "heap (MiB)", "build", f"median ({unit})", "low", "high", "invocations"]
         found.append(
             Table(
-                f"performance-{metric}", title, [*columns, f"/ {baseline}", "low", "high"], rows,
+                f"performance-{metric}",
+                title,
+                [*columns, f"/ {baseline}", "low", "high"],
+                rows,
                 f"Medians of the timed iteration; low and high: {analysis.CONFIDENCE:.0%} bootstrap intervals. "
                 "A build without a row at a heap size could not run there.",
-            )  # fmt: skip
+            )
         )
     return found
 
@@ -158,9 +166,12 @@ def geometric_means(table: pd.DataFrame, baseline: str) -> list[Table]:
     rows = [[build, *(cells.get(column, "") for column in columns)] for build, cells in by_build.items()]
     return [
         Table(
-            "geometric-means", f"Geometric means relative to {baseline}", ["build", *columns], rows,
+            "geometric-means",
+            f"Geometric means relative to {baseline}",
+            ["build", *columns],
+            rows,
             "In brackets: the number of cells (benchmark, threads, heap) that the build and the baseline both ran.",
-        )  # fmt: skip
+        )
     ]
 
 
@@ -179,7 +190,9 @@ def notes(entries: list[dict]) -> list[Table]:
 
 def show(table: Table, console: Console) -> None:
     """Prints a table to the terminal."""
-    drawn = rich.table.Table(title=table.title, caption=table.note or None, title_justify="left", caption_justify="left")
+    drawn = rich.table.Table(
+        title=table.title, caption=table.note or None, title_justify="left", caption_justify="left"
+    )
     for position, column in enumerate(table.columns):
         drawn.add_column(column, justify="right" if position else "left")
     for row in table.rows:

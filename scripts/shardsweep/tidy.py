@@ -32,7 +32,7 @@ SORT = ["benchmark", "metric", "build", "threads", "heap", "invocation", "iterat
 
 
 def frame(rows: list[dict]) -> pd.DataFrame:
-    """The rows as a table with exactly the columns above, in an order that does not depend on when they were measured."""
+    """The rows as a table with exactly the columns above, in an order that does not depend on when it was measured."""
     table = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
     # Stable, because the samples of one resident-memory trace differ in nothing that is sorted by.
     return table.sort_values(SORT, kind="stable", ignore_index=True)

@@ -36,7 +36,9 @@ def tiny_jar(jdk, tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def variables(jdk, tiny_jar) -> dict[str, str]:
     """An environment in which the configurations find that JDK and that jar, and nothing else."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("DACAPO_", "SHARDSWEEP_", "MMTK_"))}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("DACAPO_", "SHARDSWEEP_", "MMTK_"))
+    }
     return {**kept, "SHARDSWEEP_JDK": str(jdk), "LUSEARCH_JAR": str(tiny_jar)}
 
 

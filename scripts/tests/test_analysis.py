@@ -16,7 +16,9 @@ def rounded_as(value: float, text: str) -> str:
     return f"{value:.{len(text.split('.')[1])}f}"
 
 
-@pytest.mark.parametrize("row", list(REGRESSIONS.itertuples()), ids=lambda row: f"{row.section}-{row.table}-{row.build}")
+@pytest.mark.parametrize(
+    "row", list(REGRESSIONS.itertuples()), ids=lambda row: f"{row.section}-{row.table}-{row.build}"
+)
 def test_published_regressions_are_reproduced_to_the_digit(row):
     tables = published.minheaps()
     lines = analysis.lines(tables, ["section", "table", "build"], "threads", "minheap")

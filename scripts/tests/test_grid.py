@@ -42,8 +42,20 @@ def test_points_have_names_of_their_own_and_go_round_the_builds():
     whole = grid.check(
         {
             "minheap": {"builds": ["ms-64k", "ms-4k"], "threads": [1, 24], "repeats": 2},
-            "perf-by-heap": {"builds": ["ms-64k", "ms-4k"], "baseline": "ms-4k", "threads": [24], "heaps": [50, 100], "invocations": 3},
-            "perf-by-threads": {"builds": ["ms-64k", "ms-4k"], "baseline": "ms-4k", "threads": [24], "heaps": [50], "invocations": 2},
+            "perf-by-heap": {
+                "builds": ["ms-64k", "ms-4k"],
+                "baseline": "ms-4k",
+                "threads": [24],
+                "heaps": [50, 100],
+                "invocations": 3,
+            },
+            "perf-by-threads": {
+                "builds": ["ms-64k", "ms-4k"],
+                "baseline": "ms-4k",
+                "threads": [24],
+                "heaps": [50],
+                "invocations": 2,
+            },
         },
         "test",
     )

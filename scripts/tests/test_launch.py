@@ -71,7 +71,17 @@ def test_a_missing_program_is_an_error_of_its_own():
 def test_the_command_does_not_outlive_a_killed_launcher(tmp_path):
     file = tmp_path / "pid"
     process = subprocess.Popen(
-        [sys.executable, "-m", "shardsweep.launch", "--limit", "60", "--", "sh", "-c", f"echo $$ > {file}; exec sleep 60"]
+        [
+            sys.executable,
+            "-m",
+            "shardsweep.launch",
+            "--limit",
+            "60",
+            "--",
+            "sh",
+            "-c",
+            f"echo $$ > {file}; exec sleep 60",
+        ]
     )
     deadline = time.monotonic() + 20
     while not (file.exists() and file.read_text().strip()) and time.monotonic() < deadline:

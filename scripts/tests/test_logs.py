@@ -89,13 +89,14 @@ def test_words_before_the_jvm_started_mean_nothing(tmp_path):
         ("java.lang.OutOfMemoryError: Metaspace", Outcome.ERROR),
         ("java.lang.OutOfMemoryError: unable to create native thread", Outcome.ERROR),
         ("thread '<unnamed>' panicked at src/plan/global.rs:10:5:", Outcome.CRASH),
+        ("Error: -Xmx2048k is too small: plan MarkSweep needs at least -Xmx4096k", Outcome.OOM),
         ("Unrecognized VM option 'UseThirdPartyHeap'", Outcome.ERROR),
     ],
 )
 def test_what_the_jvm_says_decides_when_its_exit_code_is_one(tmp_path, said, outcome):
     head, _, _ = (LOGS / "oom.log").read_text().partition("[0.")
     file = tmp_path / "said.log"
-    file.write_text(f'{head}{said}\n\nshardsweep-launch {END_WITH_ONE}\n')
+    file.write_text(f"{head}{said}\n\nshardsweep-launch {END_WITH_ONE}\n")
     (run,) = logs.read(file)
     assert run.outcome is outcome
     assert said.partition(":")[0] in run.detail
@@ -110,7 +111,9 @@ def test_a_killed_jvm_and_an_interrupted_log_are_no_statement_about_memory(tmp_p
     text = (LOGS / "passed-serial.log").read_text()
     killed = tmp_path / "killed.log"
     start, _, _ = text.partition("===== DaCapo tiny steady PASSED")
-    killed.write_text(start + "\nshardsweep-launch " + END_WITH_ONE.replace('1, "signal": null', 'null, "signal": 9') + "\n")
+    killed.write_text(
+        start + "\nshardsweep-launch " + END_WITH_ONE.replace('1, "signal": null', 'null, "signal": 9') + "\n"
+    )
     (run,) = logs.read(killed)
     assert (run.outcome, run.detail) == (Outcome.CRASH, "ended by signal 9")
     interrupted = tmp_path / "interrupted.log"
@@ -135,7 +138,7 @@ def test_statistics_of_mmtk_are_read_by_name(tmp_path):
 def test_a_file_that_is_no_log_is_named(tmp_path):
     file = tmp_path / "other.log"
     file.write_text("nothing of the kind\n")
-    with pytest.raises(UserError, match="other.log is not a running-ng log"):
+    with pytest.raises(UserError, match=r"other\.log is not a running-ng log"):
         logs.read(file)
     broken = tmp_path / "broken.log.gz"
     broken.write_bytes(b"\x1f\x8b\x08")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A tiny grid through a real Slurm of one machine, which the test starts for itself. Needs root, slurm-wlm and munge."""
+"""A tiny grid through a real Slurm of one machine, which the test starts for itself. Needs root and the packages."""
 
 import datetime
 import gzip

@@ -23,8 +23,8 @@ GRID = {
         "start": 4, "largest": 64, "attempts": 1,
     },
     "perf-by-heap": {
-        "benchmarks": ["steady"], "builds": ["hotspot-Serial", "hotspot-Parallel", "ms-64k"], "baseline": "hotspot-Serial",
-        "threads": [4], "heaps": [3, 32], "invocations": 2, "iterations": 3, "limit": 20,
+        "benchmarks": ["steady"], "builds": ["hotspot-Serial", "hotspot-Parallel", "ms-64k"],
+        "baseline": "hotspot-Serial", "threads": [4], "heaps": [3, 32], "invocations": 2, "iterations": 3, "limit": 20,
     },
     "rss": {
         "benchmarks": ["steady"], "builds": ["hotspot-Serial"], "threads": [4], "heaps": [32], "iterations": 2,
@@ -73,7 +73,9 @@ def test_performance_has_every_iteration_and_cells_without_room_are_blank(swept)
     times = table[(table.metric == "time.total") & (table.build == "hotspot-Parallel")]
     assert sorted(zip(times.invocation, times.iteration, strict=True)) == [(i, n) for i in (0, 1) for n in (1, 2, 3)]
     assert set(times.heap) == {32}
-    parts = table[(table.iteration == 3) & (table.invocation == 0) & (table.build == "hotspot-Serial")].set_index("metric")["value"]
+    parts = table[(table.iteration == 3) & (table.invocation == 0) & (table.build == "hotspot-Serial")].set_index(
+        "metric"
+    )["value"]
     assert parts["time.mutator"] + parts["time.collector"] == pytest.approx(parts["time.total"])
     assert parts["collections"] > 0
     # 4 threads allocate 16 MiB each, but for what is in the heap at the ends.
@@ -94,7 +96,12 @@ def test_the_folder_holds_logs_plots_and_the_machine(swept):
     logs = list((out / "logs").glob("*/steady.32000.32.jdk.common.hotspot_gc-Serial.t-4.launch-20-0.shardsweep.log.gz"))
     assert len(logs) == 2
     drawn = {path.name for path in (out / "plots").iterdir()}
-    assert {"minheap-steady.png", "minheap-steady.svg", "rss-steady-4-32.png", "heap-steady-threads4-time.total.svg"} <= drawn
+    assert {
+        "minheap-steady.png",
+        "minheap-steady.svg",
+        "rss-steady-4-32.png",
+        "heap-steady-threads4-time.total.svg",
+    } <= drawn
     assert (out / "plots" / "minheap-steady.png").read_bytes().startswith(b"\x89PNG")
     machine = json.loads((out / "machine.json").read_text())
     assert machine["packages"]["running-ng"] == "0.4.7"
@@ -156,7 +163,9 @@ def test_the_report_works_in_a_browser_without_a_network(swept, tmp_path):
     assert chromium, "this test needs a browser: apt-get install chromium"
     page = (swept[1] / "report.html").read_text()
     assert not re.search(r'<(script|link|img)[^>]+(src|href)="(?!#)', page), "the page loads something from outside"
-    page = page.replace("<head>", "<head><script>window.problems = []; onerror = (e) => window.problems.push(e)</script>", 1)
+    page = page.replace(
+        "<head>", "<head><script>window.problems = []; onerror = (e) => window.problems.push(e)</script>", 1
+    )
     watched = tmp_path / "watched.html"
     watched.write_text(page.replace("</body>", READER + "</body>"))
     done = subprocess.run(
@@ -231,8 +240,9 @@ def test_a_full_disk_is_said_and_what_was_measured_stays(variables, tmp_path):
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], check=True)
     try:
-        arguments = ("perf", "--benchmarks", "steady", "--builds", "hotspot-Serial", "--baseline", "hotspot-Serial", "--threads",
-                     "1,2", "--heaps", "16", "--invocations", "1", "--iterations", "1", "--limit", "20", "--out",
+        arguments = ("perf", "--benchmarks", "steady", "--builds", "hotspot-Serial", "--baseline", "hotspot-Serial",
+                     "--threads", "1,2", "--heaps", "16", "--invocations", "1", "--iterations", "1",
+                     "--limit", "20", "--out",
                      disk / "out")  # fmt: skip
         process = subprocess.Popen(command(*arguments), env=variables, stderr=subprocess.PIPE, text=True)
         points = disk / "out" / "points" / "perf-by-heap" / "steady" / "h16"
@@ -244,7 +254,9 @@ def test_a_full_disk_is_said_and_what_was_measured_stays(variables, tmp_path):
         assert len(said.splitlines()) < 10
         assert len(list(points.glob("*.json"))) == 1
         (disk / "filler").unlink()
-        again = subprocess.run(command(*arguments), env=variables, capture_output=True, text=True, check=False, timeout=120)
+        again = subprocess.run(
+            command(*arguments), env=variables, capture_output=True, text=True, check=False, timeout=120
+        )
         assert len(list(points.glob("*.json"))) == 2, again.stderr
     finally:
         subprocess.run(["umount", "--lazy", disk], check=True)

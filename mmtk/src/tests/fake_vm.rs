@@ -42,10 +42,8 @@ static CHANGED: Condvar = Condvar::new();
 
 unsafe extern "C" fn fatal(message: *const c_char) -> ! {
     // SAFETY: the plugin passes a C string.
-    eprintln!(
-        "fatal: {}",
-        unsafe { CStr::from_ptr(message) }.to_string_lossy()
-    );
+    let message = unsafe { CStr::from_ptr(message) };
+    eprintln!("fatal: {}", message.to_string_lossy());
     std::process::abort()
 }
 
@@ -280,12 +278,11 @@ unsafe fn class_and_length(object: Oop) -> (Class, usize) {
         .iter()
         .position(|known| known.load(Ordering::Relaxed) == klass);
     let class = Class::ALL[index.expect("the klass of an object")];
+    if class != Class::Array {
+        return (class, 0);
+    }
     // SAFETY: an array has a length.
-    let length = if class == Class::Array {
-        unsafe { *((object + 16) as *const i32) }
-    } else {
-        0
-    };
+    let length = unsafe { *((object + 16) as *const i32) };
     (class, length as usize)
 }
 
@@ -353,7 +350,7 @@ pub struct FakeVm {
 }
 
 impl FakeVm {
-    /// Starts the VM of this process.
+    /// Starts the VM of this process; its heap may grow to this size.
     pub fn start(plan_name: &str, compressed: bool, heap_bytes: usize) -> Self {
         COMPRESSED.store(compressed.into(), Ordering::Relaxed);
         let mut error = [0u8; 300];
@@ -369,7 +366,7 @@ impl FakeVm {
             assert_eq!(status, 0, "{}", CStr::from_ptr(text).to_string_lossy());
             let config = Config {
                 size: size_of::<Config>() as u64,
-                min_heap_size: heap_bytes as u64,
+                min_heap_size: heap_bytes as u64 / 8,
                 max_heap_size: heap_bytes as u64,
                 gc_threads: 3,
                 use_compressed_oops: compressed.into(),

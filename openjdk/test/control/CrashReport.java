@@ -4,6 +4,7 @@
  * @summary The hs_err file of a crash and -Xinternalversion name heap, plan and plugin; a crash during collections is reported as well as any.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
+ * @modules jdk.unsupported
  * @run main CrashReport
  */
 
@@ -11,27 +12,49 @@ import heap.Check;
 import heap.Child;
 import heap.Heap;
 import heap.Tool;
+import java.lang.reflect.Field;
 import java.nio.file.Files;
+import sun.misc.Unsafe;
 
 public class CrashReport {
     private static final String DESCRIPTION = "third-party heap, plan \\w+, plugin \\S+ \\(mmtk [0-9.]+\\)";
+
     /** Without a core file the VM exits instead of aborting. */
     private static final int CRASHED = 1;
 
     public static void main(String[] args) throws Exception {
-        for (String kind : new String[] {"idle", "collecting"}) {
-            Child child = Child.with("-Xmx48m", "-XX:-CreateCoredumpOnCrash").main(Main.class, kind).start();
-            Check.eventually(() -> child.out().contains("running"), "it runs");
-            Tool.run("kill", "-SEGV", Long.toString(child.pid()));
-            child.mustExit(CRASHED);
-            Check.equal(1, child.crashFiles().size(), "hs_err files");
-            String report = Files.readString(child.crashFiles().get(0));
-            Check.matches("^Heap: " + DESCRIPTION, report, "the hs_err file");
-            Check.matches("MMTk Worker#0", report, "the list of threads in the hs_err file");
-            Check.matches("^END\\.$", report, "the end of the hs_err file");
-            Check.that(!report.contains("Error occurred during error reporting"), "it is reported without another crash:\n" + report);
-        }
+        killed("idle");
+        killed("collecting");
+        crashed();
         Check.matches("^" + DESCRIPTION + "$", Child.with("-Xinternalversion").mustExitCleanly(0).out(), "-Xinternalversion");
+    }
+
+    private static Child child(String kind) {
+        return Child.with("-Xmx48m", "-XX:-CreateCoredumpOnCrash").main(Main.class, kind).start();
+    }
+
+    private static void killed(String kind) throws Exception {
+        Child child = child(kind);
+        Check.eventually(() -> child.out().contains("running"), "it runs");
+        Tool.run("kill", "-SEGV", Long.toString(child.pid()));
+        report(child);
+    }
+
+    /** Only the report of a crash in a thread of the VM has a list of threads. */
+    private static void crashed() throws Exception {
+        String report = report(child("crashing"));
+        Check.matches("MMTk Worker#0", report, "the list of threads in the hs_err file");
+        Check.matches("MMTk Driver", report, "the list of threads in the hs_err file");
+    }
+
+    private static String report(Child child) throws Exception {
+        child.mustExit(CRASHED);
+        Check.equal(1, child.crashFiles().size(), "hs_err files");
+        String report = Files.readString(child.crashFiles().get(0));
+        Check.matches("^Heap: " + DESCRIPTION, report, "the hs_err file");
+        Check.matches("^END\\.$", report, "the end of the hs_err file");
+        Check.that(!report.toLowerCase().contains("error occurred during error reporting"), "reported without another crash:\n" + report);
+        return report;
     }
 
     public static class Main {
@@ -39,12 +62,18 @@ public class CrashReport {
             Heap.collect(3);
             System.out.println("running");
             while (true) {
-                if (args[0].equals("idle")) {
-                    Thread.sleep(1000);
-                } else {
-                    System.gc();
+                switch (args[0]) {
+                    case "idle" -> Thread.sleep(1000);
+                    case "collecting" -> System.gc();
+                    default -> unsafe().putLong(0, 0);
                 }
             }
+        }
+
+        private static Unsafe unsafe() throws ReflectiveOperationException {
+            Field field = Unsafe.class.getDeclaredField("theUnsafe");
+            field.setAccessible(true);
+            return (Unsafe) field.get(null);
         }
     }
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
+import java.lang.ref.Reference;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CyclicBarrier;
 import sun.misc.Unsafe;
 
 /**
@@ -48,9 +51,11 @@ public final class Tiny {
         if (benchmark.equals("hang")) {
             Thread.sleep(Long.MAX_VALUE);
         }
+        // All live memory is held at one moment, however the threads are scheduled.
+        CyclicBarrier together = new CyclicBarrier(threads);
         List<Thread> started = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
-            Thread thread = new Thread(Tiny::work);
+            Thread thread = new Thread(() -> work(together));
             thread.start();
             started.add(thread);
         }
@@ -59,10 +64,16 @@ public final class Tiny {
         }
     }
 
-    private static void work() {
+    private static void work(CyclicBarrier together) {
         byte[][] live = new byte[LIVE_KIB_PER_THREAD][];
         for (int i = 0; i < GARBAGE_MIB_PER_THREAD * 1024; i++) {
             live[i % live.length] = new byte[1000];
         }
+        try {
+            together.await();
+        } catch (InterruptedException | BrokenBarrierException stopped) {
+            throw new IllegalStateException(stopped);
+        }
+        Reference.reachabilityFence(live);
     }
 }

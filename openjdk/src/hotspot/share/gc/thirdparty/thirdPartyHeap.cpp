@@ -25,6 +25,7 @@
 #include "memory/universe.hpp"
 #include "oops/compressedOops.hpp"
 #include "runtime/arguments.hpp"
+#include "runtime/init.hpp"
 #include "runtime/os.hpp"
 #include "runtime/thread.inline.hpp"
 
@@ -32,7 +33,9 @@ ThirdPartyHeap::ThirdPartyHeap() :
     CollectedHeap(),
     _memory_manager("MMTk"),
     _memory_pool(NULL),
-    _driver(NULL) {}
+    _driver(NULL),
+    _layout(),
+    _workers(ParallelGCThreads) {}
 
 ThirdPartyHeap* ThirdPartyHeap::heap() {
   return named_heap<ThirdPartyHeap>(CollectedHeap::ThirdParty);
@@ -90,9 +93,8 @@ jint ThirdPartyHeap::initialize() {
 void ThirdPartyHeap::post_initialize() {
   CollectedHeap::post_initialize();
   ReferenceProcessor::init_statics();
+  _layout = ThirdPartyHeapLayoutReader::read();
   _driver = new ThirdPartyHeapDriver(this);
-  const ThirdPartyHeapLayout layout = ThirdPartyHeapLayoutReader::read();
-  plugin()->enable_collection((ThirdPartyHeapThread*)Thread::current(), &layout);
   ThirdPartyHeapDCmds::register_all();
 }
 
@@ -110,19 +112,42 @@ void ThirdPartyHeap::spawn_worker(ThirdPartyHeapWorker* worker) {
 }
 
 void ThirdPartyHeap::gc_threads_do(ThreadClosure* closure) const {
-  if (_driver != NULL) {
-    closure->do_thread(_driver);
+  if (_driver == NULL || !_driver->is_enabled()) {
+    return;
   }
+  closure->do_thread(_driver);
   for (int i = 0; i < _workers.length(); i++) {
     closure->do_thread(_workers.at(i));
   }
 }
 
 HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_exceeded) {
-  *gc_overhead_limit_was_exceeded = false;
+  *gc_overhead_limit_was_exceeded = _overhead_limit.fail_allocation();
+  if (*gc_overhead_limit_was_exceeded) {
+    return NULL;
+  }
   ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(Thread::current());
   assert(mutator != NULL, "only Java threads allocate");
-  return (HeapWord*)plugin()->alloc(mutator, size * HeapWordSize);
+  void* object = plugin()->alloc(mutator, size * HeapWordSize);
+  if (object == NULL && !can_collect()) {
+    wait_until_collection_enabled();
+    object = plugin()->alloc(mutator, size * HeapWordSize);
+  }
+  if (object == NULL) {
+    _overhead_limit.reset();
+  }
+  return (HeapWord*)object;
+}
+
+bool ThirdPartyHeap::can_collect() const {
+  return _driver != NULL && _driver->is_enabled();
+}
+
+void ThirdPartyHeap::wait_until_collection_enabled() {
+  if (!is_init_completed()) {
+    ThirdPartyHeapLoader::exit_with_error("-Xmx" SIZE_FORMAT "k is too small to start the VM", MaxHeapSize / K);
+  }
+  _driver->wait_until_enabled(JavaThread::current());
 }
 
 // A plugin's buffer is what is left of a block of its own, which is never larger than this.
@@ -131,6 +156,9 @@ size_t ThirdPartyHeap::largest_tlab() {
 }
 
 HeapWord* ThirdPartyHeap::allocate_new_tlab(size_t min_size, size_t requested_size, size_t* actual_size) {
+  if (_overhead_limit.is_exceeded()) {
+    return NULL; // mem_allocate tells why
+  }
   ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(Thread::current());
   size_t actual_bytes = 0;
   void* const buffer = plugin()->alloc_tlab(mutator, min_size * HeapWordSize, &actual_bytes);
@@ -154,6 +182,10 @@ bool ThirdPartyHeap::is_maximal_no_gc() const {
   return capacity() == max_capacity();
 }
 
+bool ThirdPartyHeap::is_full() const {
+  return plugin()->reserved_bytes() > MaxHeapSize / 100 * 95;
+}
+
 bool ThirdPartyHeap::is_in(const void* p) const {
   return plugin()->is_in_heap(p) != 0;
 }
@@ -167,6 +199,9 @@ void ThirdPartyHeap::collect(GCCause::Cause cause) {
   if (cause == GCCause::_gc_locker) {
     _driver->gc_locker_cleared(thread->as_Java_thread());
   } else {
+    if (!can_collect()) {
+      wait_until_collection_enabled();
+    }
     _driver->set_requested_cause(cause);
     plugin()->collect((ThirdPartyHeapThread*)thread, true /* exhaustive */);
   }

@@ -6,6 +6,7 @@
 
 #include "gc/shared/collectedHeap.hpp"
 #include "gc/shared/softRefPolicy.hpp"
+#include "gc/thirdparty/thirdPartyHeapOverheadLimit.hpp"
 #include "gc/thirdparty/thirdPartyHeapPlugin.h"
 #include "services/memoryManager.hpp"
 #include "utilities/growableArray.hpp"
@@ -19,13 +20,18 @@ class ThirdPartyHeapWorkerThread;
 class ThirdPartyHeap : public CollectedHeap {
 private:
   SoftRefPolicy                               _soft_ref_policy;
+  ThirdPartyHeapOverheadLimit                 _overhead_limit;
   GCMemoryManager                             _memory_manager;
   ThirdPartyHeapMemoryPool*                   _memory_pool;
   ThirdPartyHeapDriver*                       _driver;
+  ThirdPartyHeapLayout                        _layout;
   GrowableArrayCHeap<ThirdPartyHeapWorkerThread*, mtGC> _workers;
 
   const ThirdPartyHeapPluginTable* plugin() const;
   static size_t largest_tlab();
+  // Until the VM has started up there are no collections, and -Xmx is all there is.
+  bool can_collect() const;
+  void wait_until_collection_enabled();
 
 protected:
   virtual HeapWord* allocate_new_tlab(size_t min_size, size_t requested_size, size_t* actual_size);
@@ -48,6 +54,8 @@ public:
   virtual size_t capacity() const;
   virtual size_t used() const;
   virtual bool is_maximal_no_gc() const;
+  // Whether nearly all of -Xmx is in use or set aside by the plan.
+  bool is_full() const;
   virtual bool is_in(const void* p) const;
 
   virtual void resize_all_tlabs() { CollectedHeap::resize_all_tlabs(); }
@@ -64,6 +72,7 @@ public:
                                                        Metaspace::MetadataType mdtype);
 
   virtual SoftRefPolicy* soft_ref_policy() { return &_soft_ref_policy; }
+  ThirdPartyHeapOverheadLimit* overhead_limit() { return &_overhead_limit; }
   GCMemoryManager* memory_manager() { return &_memory_manager; }
   // Soft references live this long (ms) without use: the server policy, LRUMaxHeapPolicy.
   jlong soft_reference_max_age() const;
@@ -94,7 +103,8 @@ public:
   virtual void print_tracing_info() const {}
   virtual void gc_threads_do(ThreadClosure* closure) const;
 
-  ThirdPartyHeapDriver* driver() const { return _driver; }
+  ThirdPartyHeapDriver* driver() const        { return _driver; }
+  const ThirdPartyHeapLayout* layout() const  { return &_layout; }
   void spawn_worker(ThirdPartyHeapWorker* worker);
 };
 

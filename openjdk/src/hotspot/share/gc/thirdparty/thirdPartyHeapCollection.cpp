@@ -16,6 +16,7 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
     _active(),
     _service(SvcGCMarker::FULL),
     _soft_refs(heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
+    _start(heap->is_full(), heap->used()),
     _stats(heap->memory_manager(), cause, "end of major GC"),
     _cpu_time(NULL),
     _time("Pause Full", NULL, cause, true) {
@@ -38,6 +39,8 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   _heap->resize_all_tlabs();
   _heap->update_capacity_and_used_at_gc();
   _heap->record_whole_heap_examined_timestamp();
+  const bool near_limit = _heap->overhead_limit()->record(_start, _heap->used());
+  _heap->soft_ref_policy()->set_should_clear_all_soft_refs(near_limit);
   _heap->print_heap_after_gc();
   MemoryService::track_memory_usage();
 }

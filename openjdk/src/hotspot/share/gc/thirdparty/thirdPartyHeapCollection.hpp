@@ -10,6 +10,7 @@
 #include "gc/shared/gcVMOperations.hpp"
 #include "gc/shared/isGCActiveMark.hpp"
 #include "gc/shared/softRefPolicy.hpp"
+#include "gc/thirdparty/thirdPartyHeapOverheadLimit.hpp"
 #include "services/memoryService.hpp"
 
 class ThirdPartyHeap;
@@ -24,6 +25,7 @@ private:
   IsGCActiveMark          _active;
   SvcGCMarker             _service;
   ClearedAllSoftRefs      _soft_refs;
+  const ThirdPartyHeapOverheadLimit::Start _start;
   TraceMemoryManagerStats _stats;
   GCTraceCPUTime          _cpu_time;
   GCTraceTime(Info, gc)   _time;

@@ -3,13 +3,12 @@
  */
 #include "precompiled.hpp"
 #include "gc/shared/gcLocker.hpp"
-#include "gc/shared/gc_globals.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapCollection.hpp"
 #include "gc/thirdparty/thirdPartyHeapDriver.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "interpreter/oopMapCache.hpp"
-#include "runtime/init.hpp"
+#include "runtime/atomic.hpp"
 #include "runtime/mutexLocker.hpp"
 #include "runtime/safepoint.hpp"
 #include "runtime/thread.inline.hpp"
@@ -31,12 +30,32 @@ ThirdPartyHeapDriver::ThirdPartyHeapDriver(ThirdPartyHeap* heap) :
     ConcurrentGCThread(),
     _heap(heap),
     _lock(Mutex::leaf, "ThirdPartyHeapDriver_lock", true, Monitor::_safepoint_check_always),
+    _enabled(false),
     _state(Idle),
     _completed(0),
     _gc_locker_cleared(false),
     _requested_cause(GCCause::_no_gc) {
   set_name("MMTk Driver");
   create_and_start();
+}
+
+// This thread starts its service when the VM has started up: only then can there be safepoints.
+void ThirdPartyHeapDriver::enable_collection() {
+  ThirdPartyHeapLoader::plugin()->enable_collection((ThirdPartyHeapThread*)this, _heap->layout());
+  MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+  Atomic::release_store(&_enabled, true);
+  ml.notify_all();
+}
+
+bool ThirdPartyHeapDriver::is_enabled() const {
+  return Atomic::load_acquire(&_enabled);
+}
+
+void ThirdPartyHeapDriver::wait_until_enabled(JavaThread* thread) {
+  MonitorLocker ml(thread, &_lock);
+  while (!_enabled) {
+    ml.wait();
+  }
 }
 
 void ThirdPartyHeapDriver::change_state(State from, State to) {
@@ -81,6 +100,7 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
 
   {
     ThirdPartyHeapCollection collection(_heap, cause);
+    GCTraceTime(Debug, gc, phases) phase("Plugin");
     change_state(StopRequested, Stopped);
     MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
     while (_state != ResumeRequested) {
@@ -115,9 +135,6 @@ void ThirdPartyHeapDriver::wait_for_completion(JavaThread* thread, uint complete
 }
 
 void ThirdPartyHeapDriver::block_for_gc(JavaThread* thread) {
-  if (!is_init_completed()) {
-    ThirdPartyHeapLoader::exit_with_error("-Xmx" SIZE_FORMAT "k is too small to start the VM", MaxHeapSize / K);
-  }
   // The count only changes at a safepoint, which this thread still holds up.
   wait_for_completion(thread, _completed);
 }
@@ -151,6 +168,7 @@ void ThirdPartyHeapDriver::set_requested_cause(GCCause::Cause cause) {
 }
 
 void ThirdPartyHeapDriver::run_service() {
+  enable_collection();
   while (true) {
     {
       MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);

@@ -46,11 +46,13 @@ private:
 
   ThirdPartyHeap* const _heap;
   mutable Monitor _lock;
+  bool            _enabled;           // the plugin may ask for collections
   State           _state;
   volatile uint   _completed;         // collections since the start, for those who wait for one
   bool            _gc_locker_cleared; // the last thread has left its JNI critical region
   GCCause::Cause  _requested_cause;   // of the next collection, if somebody asked for one
 
+  void enable_collection();
   void change_state(State from, State to);
   void wait_for_gc_locker();
   void wait_for_completion(JavaThread* thread, uint completed);
@@ -61,6 +63,10 @@ protected:
 
 public:
   ThirdPartyHeapDriver(ThirdPartyHeap* heap);
+
+  bool is_enabled() const;
+  // By a Java thread that has found the heap full, or wants a collection, while the VM starts up.
+  void wait_until_enabled(JavaThread* thread);
 
   // By a worker.
   void stop_mutators();

@@ -227,6 +227,9 @@ typedef struct ThirdPartyHeapPluginTable {
 
   /* Text of jcmd GC.heap_info: one line a space, indented by one blank. */
   void (*print_heap)(const ThirdPartyHeapTextSink* sink);
+
+  /* What counts against the heap size: used_bytes, and what the plan sets aside for copying. */
+  uint64_t (*reserved_bytes)(void);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */

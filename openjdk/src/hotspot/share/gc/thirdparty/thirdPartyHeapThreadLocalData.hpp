@@ -4,6 +4,7 @@
 #ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPTHREADLOCALDATA_HPP
 #define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPTHREADLOCALDATA_HPP
 
+#include "gc/shared/gc_globals.hpp"
 #include "gc/thirdparty/thirdPartyHeapPlugin.h"
 #include "runtime/thread.hpp"
 #include "utilities/debug.hpp"

@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#include "precompiled.hpp"
+#include "gc/shared/gc_globals.hpp"
+#include "gc/thirdparty/thirdPartyHeapOverheadLimit.hpp"
+#include "logging/log.hpp"
+#include "runtime/atomic.hpp"
+
+bool ThirdPartyHeapOverheadLimit::is_futile(const Start& start, const Ticks& end) const {
+  const double pause = (end - start._time).seconds();
+  const double since_last = (end - _last_end).seconds();
+  const size_t growth = start._used > _used_after_last ? start._used - _used_after_last : 0;
+  return start._is_full &&
+         pause > since_last * (GCTimeLimit / 100.0) &&
+         growth < MaxHeapSize / 100 * GCHeapFreeLimit;
+}
+
+bool ThirdPartyHeapOverheadLimit::record(const Start& start, size_t used_after) {
+  const Ticks end = Ticks::now();
+  _futile = UseGCOverheadLimit && is_futile(start, end) ? _futile + 1 : 0;
+  _last_end = end;
+  _used_after_last = used_after;
+  if (_futile == 0) {
+    _exceeded = false;
+  } else if (_futile == Threshold) {
+    log_info(gc)("GC overhead limit exceeded: %u collections in a row took more than " UINTX_FORMAT "%% of the time",
+                 Threshold, GCTimeLimit);
+    _futile = 0;
+    _exceeded = true;
+  }
+  return _futile == Threshold - 1;
+}
+
+bool ThirdPartyHeapOverheadLimit::fail_allocation() {
+  return _exceeded && Atomic::cmpxchg(&_exceeded, true, false);
+}

@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPOVERHEADLIMIT_HPP
+#define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPOVERHEADLIMIT_HPP
+
+#include "memory/allocation.hpp"
+#include "utilities/ticks.hpp"
+
+// Ends the death throes of a heap that is full but for a few bytes, where each
+// collection frees just enough for the next allocation: after some collections in
+// a row of a full heap that took GCTimeLimit percent of the time, and between which
+// the program used less than GCHeapFreeLimit percent of the heap, an allocation
+// fails. It is the rule of ParallelGC (gcOverheadChecker.cpp) without its averages.
+class ThirdPartyHeapOverheadLimit {
+public:
+  // What is known when a collection starts.
+  class Start {
+    friend class ThirdPartyHeapOverheadLimit;
+
+  private:
+    const Ticks  _time;
+    const bool   _is_full;
+    const size_t _used;
+
+  public:
+    Start(bool is_full, size_t used) : _time(Ticks::now()), _is_full(is_full), _used(used) {}
+  };
+
+private:
+  static const uint Threshold = 5;
+
+  Ticks         _last_end;
+  size_t        _used_after_last;
+  uint          _futile;     // collections in a row
+  volatile bool _exceeded;   // and no allocation has failed since
+
+  bool is_futile(const Start& start, const Ticks& end) const;
+
+public:
+  ThirdPartyHeapOverheadLimit() : _used_after_last(0), _futile(0), _exceeded(false) {}
+
+  // At the end of a collection. True: the next one is to clear all soft references, as it is the last before the limit.
+  bool record(const Start& start, size_t used_after);
+
+  bool is_exceeded() const { return _exceeded; }
+  // True for one allocation each time that the limit has been exceeded.
+  bool fail_allocation();
+  // An allocation has failed by itself.
+  void reset() { _exceeded = false; }
+};
+
+#endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPOVERHEADLIMIT_HPP

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! # Shardsweep in mmtk-core
+//!
+//! The space and the allocator that put the library `shardsweep-policy` behind the MarkSweep plan. The
+//! files of this module are compiled as part of the crate `mmtk`, whose patch does no more than name
+//! them; with its feature `shardsweep` off, that crate is as published.
+//!
+//! | here | in place of the crate's | what it does |
+//! |---|---|---|
+//! | [`MarkSweepSpace`] | `native_ms::MarkSweepSpace` | marks; charges pages, adds chunks, or else has a collection run |
+//! | [`FreeListAllocator`] | `FreeListAllocator` | a mutator's free lists |
+//! | `pages::ChunkPageResource` | `BlockPageResource` | counts charged pages; takes chunks from the address space |
+//! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release and purge chunks |
+//!
+//! ## What is counted
+//!
+//! Only charged pages count as used, in the page resource's accounting; a chunk counts nothing. As with
+//! every space, mmtk adds its estimate of the side metadata for them. Charging is what polls for a
+//! collection, and it happens only if the heap has room: charged pages never exceed it.
+//!
+//! ## A collection
+//!
+//! | stage | what happens |
+//! |---|---|
+//! | Prepare | one packet a chunk clears the mark bits |
+//! | Closure | objects are marked |
+//! | Release | the global packet empties the pools; then, in any order, one packet a mutator empties its lists and one a chunk finds what is live. The last of the latter adds, if too many pages are resident without being charged, one a chunk that returns some to the OS |
+//!
+//! Debug builds check the whole heap before marks are cleared, after marking, and at the end.
+
+mod allocator;
+mod pages;
+mod report;
+mod space;
+mod work;
+
+pub use allocator::FreeListAllocator;
+pub use report::{report, Report};
+pub use shardsweep_policy::{Bin, BinStatistics, Build, Config, Heads, Statistics};
+pub use space::MarkSweepSpace;
+
+use crate::util::heap::layout::vm_layout::BYTES_IN_CHUNK;
+
+/// Bytes of the largest object that the allocator takes; larger ones go to the large object space.
+pub const MAX_OBJECT_SIZE: usize = <Build as Config>::BLOCK_BYTES;
+
+// The library's chunks are the VM map's.
+const _: () = assert!(shardsweep_policy::CHUNK_BYTES == BYTES_IN_CHUNK);
+
+/// Bytes of address space for a space of its own range: in the worst case each charged page lies in
+/// another block. `estimate` is the crate's, at least the size of the heap.
+pub(crate) fn address_space(estimate: usize) -> usize {
+    estimate.saturating_mul(<Build as Config>::BLOCK_PAGES)
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where chunks come from, and the count of charged pages.
+
+use crate::util::conversions::{bytes_to_pages_up, pages_to_bytes};
+use crate::util::heap::layout::vm_layout::{BYTES_IN_CHUNK, PAGES_IN_CHUNK};
+use crate::util::heap::layout::VMMap;
+use crate::util::heap::pageresource::{CommonPageResource, PRAllocFail, PRAllocResult};
+use crate::util::heap::space_descriptor::SpaceDescriptor;
+use crate::util::heap::PageResource;
+use crate::util::{Address, VMThread};
+use crate::vm::VMBinding;
+use std::ops::Range;
+use std::sync::Mutex;
+
+/// Gives out address space by the chunk. Its accounting, unlike that of other page resources, does not
+/// follow what it gives out: it is that of the pages that the space charges.
+pub struct ChunkPageResource {
+    common: CommonPageResource,
+    /// What is left of a range of the space's own; empty if it shares one with other spaces.
+    own: Mutex<Range<Address>>,
+}
+
+impl ChunkPageResource {
+    /// Chunks of `own`, the space's own range of whole chunks, or of the range that spaces share.
+    pub fn new(own: Option<Range<Address>>, vm_map: &'static dyn VMMap) -> Self {
+        ChunkPageResource {
+            common: CommonPageResource::new(own.is_some(), true, vm_map),
+            own: Mutex::new(own.unwrap_or(Address::ZERO..Address::ZERO)),
+        }
+    }
+
+    fn take_chunk(&self, descriptor: SpaceDescriptor) -> Option<Address> {
+        if !self.common.contiguous {
+            let chunk = self.common.grow_discontiguous_space(descriptor, 1, None);
+            return (!chunk.is_zero()).then_some(chunk);
+        }
+        let mut own = self.own.lock().unwrap();
+        let chunk = own.start;
+        (chunk < own.end).then(|| {
+            own.start += BYTES_IN_CHUNK;
+            chunk
+        })
+    }
+
+    /// Counts `pages` that were reserved as charged.
+    pub fn charge_reserved(&self, pages: usize) {
+        self.common.accounting.commit(pages);
+    }
+
+    /// Counts `pages` as not charged any more.
+    pub fn uncharge(&self, pages: usize) {
+        self.common.accounting.release(pages);
+    }
+
+    /// Number of charged pages.
+    pub fn charged_pages(&self) -> usize {
+        self.common.accounting.get_committed_pages()
+    }
+}
+
+impl<VM: VMBinding> PageResource<VM> for ChunkPageResource {
+    /// Takes a chunk. Charges nothing.
+    fn alloc_pages(
+        &self,
+        descriptor: SpaceDescriptor,
+        _reserved_pages: usize,
+        required_pages: usize,
+        _tls: VMThread,
+    ) -> Result<PRAllocResult, PRAllocFail> {
+        debug_assert_eq!(required_pages, PAGES_IN_CHUNK);
+        let start = self.take_chunk(descriptor).ok_or(PRAllocFail)?;
+        Ok(PRAllocResult {
+            start,
+            pages: PAGES_IN_CHUNK,
+            new_chunk: true,
+        })
+    }
+
+    fn get_available_physical_pages(&self) -> usize {
+        if self.common.contiguous {
+            let own = self.own.lock().unwrap();
+            bytes_to_pages_up(own.end - own.start)
+        } else {
+            let chunks = self.common.vm_map.get_available_discontiguous_chunks();
+            bytes_to_pages_up(chunks * pages_to_bytes(PAGES_IN_CHUNK))
+        }
+    }
+
+    fn common(&self) -> &CommonPageResource {
+        &self.common
+    }
+
+    fn common_mut(&mut self) -> &mut CommonPageResource {
+        &mut self.common
+    }
+}

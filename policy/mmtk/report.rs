@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the VM prints of the space.
+
+use super::space::MarkSweepSpace;
+use crate::util::constants::BYTES_IN_PAGE;
+use crate::util::heap::layout::vm_layout::{BYTES_IN_CHUNK, PAGES_IN_CHUNK};
+use crate::vm::VMBinding;
+use crate::MMTK;
+use shardsweep_policy::Statistics;
+
+/// The state of the space.
+#[derive(Debug)]
+pub struct Report {
+    /// Bytes in cells that the last collection found live.
+    pub live_bytes: usize,
+    /// Pages charged to the heap.
+    pub charged_pages: usize,
+    /// Pages that the OS holds for the space.
+    pub resident_pages: usize,
+    /// Bytes of address space that the blocks lie in.
+    pub address_space_bytes: usize,
+    /// Blocks, cells and pages by size class.
+    pub statistics: Statistics,
+}
+
+/// The state of the mark-sweep space, if the plan has one. Exact while mutators are stopped.
+pub fn report<VM: VMBinding>(mmtk: &MMTK<VM>) -> Option<Report> {
+    let mut report = None;
+    mmtk.get_plan().for_each_space(&mut |space| {
+        if let Some(space) = space.downcast_ref::<MarkSweepSpace<VM>>() {
+            report = Some(of(space));
+        }
+    });
+    report
+}
+
+fn of<VM: VMBinding>(space: &MarkSweepSpace<VM>) -> Report {
+    let heap = space.heap();
+    let starts = heap.chunks().map(|chunk| heap.chunk_start(chunk));
+    Report {
+        live_bytes: space.last_release().live_bytes,
+        charged_pages: space.charged_pages(),
+        resident_pages: starts.map(resident_pages).sum(),
+        address_space_bytes: heap.chunks().count() * BYTES_IN_CHUNK,
+        statistics: heap.statistics(),
+    }
+}
+
+/// Number of resident pages of the chunk at `start`, as the kernel has it.
+fn resident_pages(start: usize) -> usize {
+    const _: () = assert!(BYTES_IN_CHUNK / BYTES_IN_PAGE == PAGES_IN_CHUNK);
+    let mut states = [0u8; PAGES_IN_CHUNK];
+    let chunk = std::ptr::with_exposed_provenance_mut(start);
+    // SAFETY: the kernel checks the addresses, and writes one byte for each page.
+    let status = unsafe { libc::mincore(chunk, BYTES_IN_CHUNK, states.as_mut_ptr()) };
+    debug_assert_eq!(status, 0, "{start:#x} is a mapped chunk");
+    states.iter().filter(|&&state| state & 1 != 0).count()
+}

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The space: what the MarkSweep plan and the tracing of objects see of the heap.
+
+use super::pages::ChunkPageResource;
+use super::work::{ClearMarks, PurgeChunk, ReleaseChunk};
+use super::{Build, Config, FreeListAllocator};
+use crate::plan::tracing::{ObjectQueue, OptionObjectQueue};
+use crate::plan::AllocationSemantics;
+use crate::policy::gc_work::{PolicyTraceObject, TraceKind};
+use crate::policy::sft::{GCWorkerMutRef, SFT};
+use crate::policy::sft_map::SFTMap;
+use crate::policy::space::{CommonSpace, PlanCreateSpaceArgs, Space};
+use crate::scheduler::{GCWork, GCWorkScheduler, GCWorker, WorkBucketStage};
+use crate::util::alloc::AllocationOptions;
+use crate::util::copy::CopySemantics;
+use crate::util::heap::layout::vm_layout::{vm_layout, BYTES_IN_CHUNK, PAGES_IN_CHUNK};
+use crate::util::heap::PageResource;
+use crate::util::metadata::side_metadata::SideMetadataSpec;
+use crate::util::metadata::{extract_side_metadata, MetadataSpec};
+use crate::util::object_enum::ObjectEnumerator;
+use crate::util::os::{MmapAnnotation, OSMemory, OS};
+use crate::util::{Address, ObjectReference, VMMutatorThread, VMThread};
+use crate::vm::{ActivePlan, Collection, ObjectModel, VMBinding};
+use crate::Mutator;
+use shardsweep_policy::{Chunk, Heap, MarkBits, Released, Thread, PAGE_BYTES};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What may be resident without being charged, at the end of a collection: this, or if it is more ...
+const KEEP_PAGES: usize = (1 << 20) / PAGE_BYTES;
+/// ... one part in so many of the heap.
+const KEEP_FRACTION: usize = 20;
+
+/// A space of blocks, charged as the build says.
+pub struct MarkSweepSpace<VM: VMBinding> {
+    common: CommonSpace<VM>,
+    pages: ChunkPageResource,
+    scheduler: Arc<GCWorkScheduler<VM>>,
+    /// Made once the address of side metadata is known.
+    heap: OnceLock<Heap<Build>>,
+    /// Number of chunks of the heap.
+    chunks: AtomicUsize,
+    /// Number of allocators made so far.
+    owners: AtomicU32,
+    /// Chunks that this collection has not released yet.
+    unreleased: AtomicUsize,
+    /// What the last collection found, or this one so far.
+    released: Mutex<Released>,
+}
+
+impl<VM: VMBinding> MarkSweepSpace<VM> {
+    /// The space, without memory. As everywhere in mmtk, side metadata cannot be used before
+    /// [`Space::initialize_side_metadata`].
+    pub(crate) fn new(args: PlanCreateSpaceArgs<VM>) -> Self {
+        let scheduler = args.scheduler.clone();
+        let vm_map = args.vm_map;
+        let local_specs = extract_side_metadata(&[*VM::VMObjectModel::LOCAL_MARK_BIT_SPEC]);
+        let common = CommonSpace::new(args.into_policy_args(false, false, local_specs));
+        let own = common
+            .contiguous
+            .then(|| common.start..common.start + common.extent);
+        MarkSweepSpace {
+            common,
+            pages: ChunkPageResource::new(own, vm_map),
+            scheduler,
+            heap: OnceLock::new(),
+            chunks: AtomicUsize::new(0),
+            owners: AtomicU32::new(0),
+            unreleased: AtomicUsize::new(0),
+            released: Mutex::new(Released::default()),
+        }
+    }
+
+    /// The plan asks which global side metadata it must provide: none.
+    pub(crate) fn extend_global_side_metadata_specs(_specs: &mut [SideMetadataSpec]) {}
+
+    /// The addresses that chunks may come from.
+    fn range(&self) -> Range<usize> {
+        if self.common.contiguous {
+            self.common.start.as_usize()..(self.common.start + self.common.extent).as_usize()
+        } else {
+            vm_layout().heap_start.as_usize()..vm_layout().heap_end.as_usize()
+        }
+    }
+
+    /// The mark bits, which the object model must have on the side, a bit for each 8 bytes.
+    fn mark_spec() -> SideMetadataSpec {
+        match *VM::VMObjectModel::LOCAL_MARK_BIT_SPEC {
+            MetadataSpec::OnSide(spec) => spec,
+            MetadataSpec::InHeader(_) => panic!("mark bits must be on the side"),
+        }
+    }
+
+    /// The blocks.
+    pub(super) fn heap(&self) -> &Heap<Build> {
+        self.heap
+            .get()
+            .expect("the space is used only after its metadata has been initialized")
+    }
+
+    /// A number for a new allocator.
+    pub(super) fn next_owner(&self) -> u32 {
+        // The numbers of 2^32 - 1 allocators before it may be taken again: those are gone.
+        match self.owners.fetch_add(1, Ordering::Relaxed).wrapping_add(1) {
+            0 => self.next_owner(),
+            owner => owner,
+        }
+    }
+
+    /// Number of charged pages.
+    pub(super) fn charged_pages(&self) -> usize {
+        self.pages.charged_pages()
+    }
+
+    /// What the last collection found.
+    pub(super) fn last_release(&self) -> Released {
+        *self.released.lock().unwrap()
+    }
+
+    /// Number of chunks of the heap, for [`MarkSweepSpace::add_chunk`].
+    pub(super) fn chunk_count(&self) -> usize {
+        self.chunks.load(Ordering::Acquire)
+    }
+}
+
+/// What allocators need.
+impl<VM: VMBinding> MarkSweepSpace<VM> {
+    /// Charges pages, unless that takes a collection, which then has been run if `options` allow, and
+    /// what the caller knew of its lists is void. Returns whether it charged them.
+    pub(super) fn charge(&self, tls: VMThread, pages: usize, options: AllocationOptions) -> bool {
+        let resource = self.get_page_resource();
+        resource.reserve_pages(pages);
+        let full =
+            VM::VMActivePlan::is_mutator(tls) && self.get_gc_trigger().poll(false, Some(self));
+        if full && !options.allow_overcommit {
+            self.not_acquiring(tls, options, resource, pages, false);
+            return false;
+        }
+        self.pages.charge_reserved(pages);
+        true
+    }
+
+    /// Uncharges pages.
+    pub(super) fn uncharge(&self, pages: usize) {
+        self.pages.uncharge(pages);
+    }
+
+    /// Adds a chunk, unless there are more than `seen` already. Without address space for one, runs a
+    /// collection as [`MarkSweepSpace::charge`] does, and returns false.
+    pub(super) fn add_chunk(&self, tls: VMThread, seen: usize, options: AllocationOptions) -> bool {
+        let lock = self.common.acquire_lock.lock().unwrap();
+        if self.chunk_count() != seen {
+            return true;
+        }
+        let resource = self.get_page_resource();
+        let Ok(chunk) = resource.get_new_pages(self.common.descriptor, 0, PAGES_IN_CHUNK, tls)
+        else {
+            drop(lock);
+            self.not_acquiring(tls, options, resource, 0, true);
+            return false;
+        };
+        self.map_chunk(chunk.start, tls);
+        self.grow_space(chunk.start, BYTES_IN_CHUNK, true);
+        // SAFETY: the chunk has just been mapped, and the page resource gives it to this space alone.
+        unsafe { self.heap().add_chunk(chunk.start.as_usize()) };
+        self.chunks.store(seen + 1, Ordering::Release);
+        true
+    }
+
+    fn map_chunk(&self, start: Address, tls: VMThread) {
+        let common = &self.common;
+        let name = common.name;
+        let mapped = common
+            .mmapper
+            .ensure_mapped(
+                start,
+                PAGES_IN_CHUNK,
+                common.options.transparent_hugepages_as_huge_page_support(),
+                common.mmap_protection(),
+                &MmapAnnotation::Space { name },
+            )
+            .and_then(|()| {
+                common
+                    .metadata
+                    .try_map_metadata_space(start, BYTES_IN_CHUNK, name)
+            });
+        if let Err(error) = mapped {
+            OS::handle_mmap_error::<VM>(error, tls);
+        }
+        if !*common.options.transparent_hugepages {
+            // One touch must not make a page resident that is not charged, whatever the system's default.
+            // SAFETY: the chunk is mapped, and the advice changes no contents.
+            unsafe { libc::madvise(start.to_mut_ptr(), BYTES_IN_CHUNK, libc::MADV_NOHUGEPAGE) };
+        }
+    }
+
+    /// Runs a collection if it is time for one, as a stress test has it.
+    pub(super) fn poll(&self, tls: VMThread, options: AllocationOptions) {
+        if self.get_gc_trigger().poll(false, Some(self)) && options.at_safepoint {
+            VM::VMCollection::block_for_gc(VMMutatorThread(tls));
+        }
+    }
+}
+
+/// What the plan does in a collection.
+impl<VM: VMBinding> MarkSweepSpace<VM> {
+    /// Schedules the clearing of mark bits.
+    pub(crate) fn prepare(&mut self, _full_heap: bool) {
+        self.verify();
+        let space = self.for_packets();
+        self.schedule(WorkBucketStage::Prepare, |chunk| ClearMarks {
+            space,
+            chunk,
+        });
+    }
+
+    /// Schedules the release of all chunks. Mutators release theirs by packets of their own.
+    pub(crate) fn release(&mut self) {
+        self.verify_marks();
+        self.heap().begin_release();
+        *self.released.lock().unwrap() = Released::default();
+        self.unreleased
+            .store(self.heap().chunks().count(), Ordering::Relaxed);
+        let space = self.for_packets();
+        self.schedule(WorkBucketStage::Release, |chunk| ReleaseChunk {
+            space,
+            chunk,
+        });
+    }
+
+    /// Called when all work of the collection is done.
+    pub(crate) fn end_of_gc(&mut self) {
+        debug_assert_eq!(self.unreleased.load(Ordering::Relaxed), 0);
+        self.verify();
+    }
+
+    /// Adds up what was found in a chunk. After the last one, schedules the return of pages to the OS.
+    pub(super) fn chunk_released(&self, found: Released) {
+        self.uncharge(found.uncharged_pages);
+        *self.released.lock().unwrap() += found;
+        if self.unreleased.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        let dirty_pages = self.last_release().dirty_pages;
+        let heap_pages = self
+            .common
+            .gc_trigger
+            .policy
+            .get_current_heap_size_in_pages();
+        let keep = KEEP_PAGES.max(heap_pages / KEEP_FRACTION);
+        if dirty_pages > keep {
+            let space = self.for_packets();
+            self.schedule(WorkBucketStage::Release, |chunk| PurgeChunk {
+                space,
+                chunk,
+                dirty_pages,
+                keep,
+            });
+        }
+    }
+
+    /// Clears the mark bits of a chunk.
+    pub(super) fn clear_marks(&self, chunk: Chunk) {
+        Self::mark_spec().bzero_metadata(self.chunk_address(chunk), BYTES_IN_CHUNK);
+    }
+
+    fn chunk_address(&self, chunk: Chunk) -> Address {
+        // SAFETY: the start of a chunk is an address.
+        unsafe { Address::from_usize(self.heap().chunk_start(chunk)) }
+    }
+
+    /// The space for as long as work packets live.
+    fn for_packets(&self) -> &'static Self {
+        // SAFETY: spaces live as long as the process once their plan is made.
+        unsafe { &*std::ptr::from_ref(self) }
+    }
+
+    /// Adds a packet for each chunk to a bucket.
+    fn schedule<W: GCWork<VM>>(&self, stage: WorkBucketStage, packet: impl Fn(Chunk) -> W) {
+        let packets = self
+            .heap()
+            .chunks()
+            .map(|chunk| Box::new(packet(chunk)) as _);
+        self.scheduler.work_buckets[stage].bulk_add(packets.collect());
+    }
+}
+
+/// The checks of debug builds. All threads are stopped.
+impl<VM: VMBinding> MarkSweepSpace<VM> {
+    /// Checks lists and counts.
+    fn verify(&self) {
+        if cfg!(debug_assertions) {
+            Self::expect(self.heap().verify(&Self::threads(), self.charged_pages()));
+        }
+    }
+
+    /// Checks that no free cell is marked.
+    fn verify_marks(&self) {
+        if cfg!(debug_assertions) {
+            Self::expect(self.heap().verify_marks(&Self::threads()));
+        }
+    }
+
+    fn expect(verified: Result<(), String>) {
+        if let Err(error) = verified {
+            panic!("the mark-sweep space is broken: {error}");
+        }
+    }
+
+    fn threads<'a>() -> Vec<Thread<'a>> {
+        VM::VMActivePlan::mutators()
+            .map(|mutator: &'a mut Mutator<VM>| {
+                // SAFETY: under this plan, the default allocator is ours.
+                let allocator: &FreeListAllocator<VM> =
+                    unsafe { mutator.allocator_impl_for_semantic(AllocationSemantics::Default) };
+                allocator.thread()
+            })
+            .collect()
+    }
+}
+
+impl<VM: VMBinding> MarkSweepSpace<VM> {
+    /// Marks an object and returns whether it was not marked before. Of several threads, one is told so.
+    #[inline(always)]
+    fn mark(object: ObjectReference) -> bool {
+        let spec = Self::mark_spec();
+        let address = object.to_raw_address();
+        // Mutators are stopped, and what a thread does with an object it has marked is passed on by
+        // work packets: marking itself has to order nothing.
+        spec.load_atomic::<u8>(address, Ordering::Relaxed) == 0
+            && spec.fetch_or_atomic::<u8>(address, 1, Ordering::Relaxed) == 0
+    }
+
+    #[inline(always)]
+    fn trace<Q: ObjectQueue>(&self, queue: &mut Q, object: ObjectReference) -> ObjectReference {
+        debug_assert!(
+            self.in_space(object),
+            "{object} is not in {}",
+            self.common.name
+        );
+        if Self::mark(object) {
+            queue.enqueue(object);
+        }
+        object
+    }
+}
+
+impl<VM: VMBinding> PolicyTraceObject<VM> for MarkSweepSpace<VM> {
+    #[inline(always)]
+    fn trace_object<Q: ObjectQueue, const KIND: TraceKind>(
+        &self,
+        queue: &mut Q,
+        object: ObjectReference,
+        _copy: Option<CopySemantics>,
+        _worker: &mut GCWorker<VM>,
+    ) -> ObjectReference {
+        self.trace(queue, object)
+    }
+
+    fn may_move_objects<const KIND: TraceKind>() -> bool {
+        false
+    }
+}
+
+impl<VM: VMBinding> SFT for MarkSweepSpace<VM> {
+    fn name(&self) -> &'static str {
+        self.common.name
+    }
+
+    fn is_live(&self, object: ObjectReference) -> bool {
+        VM::VMObjectModel::LOCAL_MARK_BIT_SPEC.is_marked::<VM>(object, Ordering::Relaxed)
+    }
+
+    #[cfg(feature = "object_pinning")]
+    fn pin_object(&self, _object: ObjectReference) -> bool {
+        false
+    }
+
+    #[cfg(feature = "object_pinning")]
+    fn unpin_object(&self, _object: ObjectReference) -> bool {
+        false
+    }
+
+    #[cfg(feature = "object_pinning")]
+    fn is_object_pinned(&self, _object: ObjectReference) -> bool {
+        true
+    }
+
+    fn is_movable(&self) -> bool {
+        false
+    }
+
+    #[cfg(feature = "sanity")]
+    fn is_sane(&self) -> bool {
+        true
+    }
+
+    fn initialize_object_metadata(&self, _object: ObjectReference, _bytes: usize) {}
+
+    fn sft_trace_object(
+        &self,
+        queue: &mut OptionObjectQueue,
+        object: ObjectReference,
+        _worker: GCWorkerMutRef,
+    ) -> ObjectReference {
+        self.trace(queue, object)
+    }
+}
+
+impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
+    fn as_space(&self) -> &dyn Space<VM> {
+        self
+    }
+
+    fn as_sft(&self) -> &(dyn SFT + Sync + 'static) {
+        self
+    }
+
+    fn get_page_resource(&self) -> &dyn PageResource<VM> {
+        &self.pages
+    }
+
+    fn maybe_get_page_resource_mut(&mut self) -> Option<&mut dyn PageResource<VM>> {
+        Some(&mut self.pages)
+    }
+
+    fn initialize_sft(&self, sft_map: &mut dyn SFTMap) {
+        self.common.initialize_sft(self.as_sft(), sft_map);
+    }
+
+    fn initialize_side_metadata(&self) {
+        let spec = Self::mark_spec();
+        assert!(
+            spec.log_num_of_bits == 0
+                && spec.log_bytes_in_region == shardsweep_policy::LOG_GRANULE_BYTES as usize,
+            "the mark-sweep space needs one mark bit for each 8 bytes"
+        );
+        let range = self.range();
+        let bitmap = spec.get_starting_address().as_usize() + (range.start >> 6);
+        // SAFETY: side metadata is one table for all addresses, mapped for a chunk before it is added.
+        let marks = unsafe { MarkBits::new(bitmap, range.start) };
+        let made = self.heap.set(Heap::new(range, marks));
+        assert!(made.is_ok(), "metadata is initialized once");
+    }
+
+    fn common(&self) -> &CommonSpace<VM> {
+        &self.common
+    }
+
+    fn release_multiple_pages(&mut self, _start: Address) {
+        unreachable!("pages of this space are uncharged when it is released");
+    }
+
+    fn enumerate_objects(&self, enumerator: &mut dyn ObjectEnumerator) {
+        for block in self.heap().blocks().filter(|block| block.used_cells() != 0) {
+            // SAFETY: the start of a block is an address.
+            let start = unsafe { Address::from_usize(block.start()) };
+            enumerator.visit_address_range(start, start + <Build as Config>::BLOCK_BYTES);
+        }
+    }
+
+    fn clear_side_log_bits(&self) {
+        let log_bit = VM::VMObjectModel::GLOBAL_LOG_BIT_SPEC.extract_side_spec();
+        for chunk in self.heap().chunks() {
+            log_bit.bzero_metadata(self.chunk_address(chunk), BYTES_IN_CHUNK);
+        }
+    }
+
+    fn set_side_log_bits(&self) {
+        let log_bit = VM::VMObjectModel::GLOBAL_LOG_BIT_SPEC.extract_side_spec();
+        for chunk in self.heap().chunks() {
+            log_bit.bset_metadata(self.chunk_address(chunk), BYTES_IN_CHUNK);
+        }
+    }
+}
