@@ -20,17 +20,12 @@ const COMPRESSED_END: usize = 32 * GIB;
 /// log2 of the steps of shifted narrow oops: the alignment of objects.
 const ALIGNMENT_SHIFT: u32 = 3;
 
-/// Address space to set aside for a heap: spaces hold whole chunks, and large objects need them in a
-/// row, so that not all of it can be used.
+/// Address space in which a heap does not run out of it before it runs out of pages: spaces hold
+/// whole chunks, and large objects need them in a row. A heap near 31 GiB has to do with less.
 const fn address_room(max_heap_size: usize) -> usize {
     max_heap_size
         .saturating_add(max_heap_size / 4)
         .saturating_add(256 * MIB)
-}
-
-/// The largest heap that `available` bytes of address space have room for.
-const fn max_heap_size(available: usize) -> usize {
-    (available - 256 * MIB) / 5 * 4
 }
 
 /// The layout of a heap.
@@ -56,17 +51,18 @@ impl AddressRange {
     }
 
     fn compressed(max_heap_size: usize) -> Result<Self, String> {
-        let end = [UNSHIFTED_END, COMPRESSED_END]
-            .into_iter()
-            .find(|end| address_room(max_heap_size) <= end - COMPRESSED_START)
-            .ok_or_else(|| {
-                format!(
-                    "a heap of {} MiB is too large: at most {} MiB with compressed oops; \
-                     use a smaller -Xmx or -XX:-UseCompressedOops",
-                    max_heap_size / MIB,
-                    self::max_heap_size(COMPRESSED_END - COMPRESSED_START) / MIB
-                )
-            })?;
+        let end = if address_room(max_heap_size) <= UNSHIFTED_END - COMPRESSED_START {
+            UNSHIFTED_END
+        } else if max_heap_size <= COMPRESSED_END - COMPRESSED_START {
+            COMPRESSED_END
+        } else {
+            return Err(format!(
+                "a heap of {} MiB is too large: at most {} MiB with compressed oops; \
+                 use a smaller -Xmx or -XX:-UseCompressedOops",
+                max_heap_size / MIB,
+                (COMPRESSED_END - COMPRESSED_START) / MIB
+            ));
+        };
         // SAFETY: two numbers that are addresses.
         let (heap_start, heap_end) = unsafe {
             (
@@ -93,11 +89,11 @@ impl AddressRange {
     fn full(max_heap_size: usize) -> Result<Self, String> {
         let layout = VMLayout::new_64bit();
         let limit = 1 << layout.log_space_extent;
-        if address_room(max_heap_size) > limit {
+        if max_heap_size > limit {
             return Err(format!(
                 "a heap of {} MiB is too large: at most {} MiB; use a smaller -Xmx",
                 max_heap_size / MIB,
-                self::max_heap_size(limit) / MIB
+                limit / MIB
             ));
         }
         Ok(Self {
@@ -159,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_limit_that_the_error_names_is_the_limit() {
-        let limit = max_heap_size(COMPRESSED_END - COMPRESSED_START);
+        let limit = COMPRESSED_END - COMPRESSED_START;
         assert!(AddressRange::choose(true, limit).is_ok());
         let error = AddressRange::choose(true, limit + 2 * MIB).unwrap_err();
         assert!(

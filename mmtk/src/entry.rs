@@ -203,6 +203,13 @@ unsafe extern "C" fn initialize(
         if config.object_alignment as usize != layout::WORD {
             return Err(format!("objects must be aligned to {} bytes", layout::WORD));
         }
+        if cfg!(feature = "malloc-libc") && compressed {
+            return Err(
+                "a malloc library gives memory where compressed oops cannot reach: \
+                 use -XX:-UseCompressedOops"
+                    .to_owned(),
+            );
+        }
         let chosen = AddressRange::choose(compressed, config.max_heap_size as usize)?;
         chosen.check_free()?;
         slot::set_narrow_shift(chosen.narrow_shift);
@@ -363,6 +370,11 @@ unsafe extern "C" fn reserved_bytes() -> u64 {
 
 unsafe extern "C" fn is_in_heap(address: *const c_void) -> i32 {
     let address = Address::from_ptr(address);
+    if cfg!(feature = "malloc-libc") {
+        // Memory of the library may be anywhere; mmtk knows of the objects in it.
+        let object = ObjectReference::from_raw_address(address);
+        return object.is_some_and(memory_manager::is_in_mmtk_spaces).into();
+    }
     let range = memory_manager::starting_heap_address()..memory_manager::last_heap_address();
     (range.contains(&address) && memory_manager::is_mapped_address(address)).into()
 }

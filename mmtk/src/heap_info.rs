@@ -14,6 +14,16 @@ pub fn describe<const COMPRESSED: bool>() -> String {
     let mmtk = heap::mmtk::<COMPRESSED>();
     let mut text = String::new();
     mmtk.get_plan().for_each_space(&mut |space| {
+        let reserved = space.reserved_pages() * KIB_PER_PAGE;
+        // The space of a malloc library has no addresses of its own, and no description of this kind.
+        if space.get_name() == "MallocSpace" {
+            let _ = writeln!(
+                text,
+                " {:<12} {:<10} {reserved:>9}K reserved",
+                "malloc", "non-moving"
+            );
+            return;
+        }
         let common = space.common();
         let kind = match (common.immortal, common.movable) {
             (true, _) => "immortal",
@@ -26,7 +36,7 @@ pub fn describe<const COMPRESSED: bool>() -> String {
             " {:<12} {:<10} {:>9}K reserved {}",
             space.get_name(),
             kind,
-            space.reserved_pages() * KIB_PER_PAGE,
+            reserved,
             addresses
         );
     });

@@ -5,7 +5,8 @@ use mmtk::plan::{self, PlanConstraints};
 use mmtk::util::options::PlanSelector;
 use std::ffi::CStr;
 
-const MIB: usize = 1 << 20;
+/// What the VM itself needs to start, and HotSpot's own limit.
+const MIN_HEAP_SIZE: usize = 2 << 20;
 
 /// A plan and what the VM needs to know of it.
 pub struct PlanInfo {
@@ -31,35 +32,35 @@ pub static PLANS: [PlanInfo; 5] = [
         name: c"NoGC",
         selector: PlanSelector::NoGC,
         constraints: &plan::NOGC_CONSTRAINTS,
-        min_heap_size: 8 * MIB,
+        min_heap_size: MIN_HEAP_SIZE,
         bump_allocation: true,
     },
     PlanInfo {
         name: c"SemiSpace",
         selector: PlanSelector::SemiSpace,
         constraints: &plan::SS_CONSTRAINTS,
-        min_heap_size: 8 * MIB,
+        min_heap_size: MIN_HEAP_SIZE,
         bump_allocation: true,
     },
     PlanInfo {
         name: c"MarkSweep",
         selector: PlanSelector::MarkSweep,
         constraints: &plan::MS_CONSTRAINTS,
-        min_heap_size: 8 * MIB,
+        min_heap_size: MIN_HEAP_SIZE,
         bump_allocation: false,
     },
     PlanInfo {
         name: c"MarkCompact",
         selector: PlanSelector::MarkCompact,
         constraints: &plan::MARKCOMPACT_CONSTRAINTS,
-        min_heap_size: 8 * MIB,
+        min_heap_size: MIN_HEAP_SIZE,
         bump_allocation: false,
     },
     PlanInfo {
         name: c"Immix",
         selector: PlanSelector::Immix,
         constraints: &plan::IMMIX_CONSTRAINTS,
-        min_heap_size: 8 * MIB,
+        min_heap_size: MIN_HEAP_SIZE,
         bump_allocation: true,
     },
 ];

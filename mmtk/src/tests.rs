@@ -121,7 +121,7 @@ fn live_objects_survive() {
 fn buffers_are_disjoint_memory() {
     let (mut vm, _) = in_case!(buffers_are_disjoint_memory);
     let mut buffers = Vec::new();
-    for round in 0..200 {
+    for round in 0..20 {
         let min_bytes = [16, 64, 200, 1000, 4000][round % 5];
         if let Some((start, bytes)) = vm.alloc_tlab(min_bytes) {
             assert!(bytes >= min_bytes && start % 8 == 0);
@@ -130,12 +130,17 @@ fn buffers_are_disjoint_memory() {
         let object = vm.alloc(Class::Node).unwrap();
         buffers.push(object..object + Class::Node.bytes());
     }
+    assert_eq!(
+        vm.collections(),
+        0,
+        "what is not in a root may be used again"
+    );
     buffers.sort_by_key(|buffer| buffer.start);
     for pair in buffers.windows(2) {
         assert!(pair[0].end <= pair[1].start, "{pair:x?}");
         assert!(vm.is_in_heap(pair[0].start) && vm.is_in_heap(pair[0].end - 1));
     }
-    assert_eq!(vm.supports_tlab(), buffers.len() > 200);
+    assert_eq!(vm.supports_tlab(), buffers.len() > 20);
     assert!(!vm.is_in_heap(8) && !vm.is_in_heap(usize::MAX));
 }
 
@@ -160,10 +165,7 @@ fn out_of_memory_is_null() {
         assert!(vm.root(0).is_some() || !constraints.collects_garbage);
         vm.set_root(0, None);
     }
-    assert_eq!(
-        vm.alloc(Class::Node).is_some(),
-        constraints.collects_garbage
-    );
+    assert!(vm.alloc(Class::Node).is_some() || !constraints.collects_garbage);
 }
 
 #[test]

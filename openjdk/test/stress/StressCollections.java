@@ -26,7 +26,7 @@ public class StressCollections {
                 .main(Workload.class, "20", "300").mustExitCleanly(0);
         Check.matches("^done$", child.out(), "the output");
         long collections = child.out().lines().filter(line -> line.contains("Pause Full")).count();
-        // The program allocates more than 15 MB; not all of that is counted where threads have buffers.
-        Check.that(collections >= 7_500_000 / bytes, "collections, at one for " + bytes + " bytes: " + collections);
+        // The program allocates some 15 MB; mmtk counts a part of that, as threads that wait for one collection share it.
+        Check.that(collections >= 2_000_000 / bytes, "collections, at one for " + bytes + " bytes: " + collections);
     }
 }

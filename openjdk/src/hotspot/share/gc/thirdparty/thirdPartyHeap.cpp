@@ -134,9 +134,19 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
     object = plugin()->alloc(mutator, size * HeapWordSize);
   }
   if (object == NULL) {
+    clear_soft_references();
+    object = plugin()->alloc(mutator, size * HeapWordSize);
+  }
+  if (object == NULL) {
     _overhead_limit.reset();
   }
   return (HeapWord*)object;
+}
+
+// They must have fallen before an OutOfMemoryError, also when the plugin sees without a collection that a request cannot be met.
+void ThirdPartyHeap::clear_soft_references() {
+  _soft_ref_policy.set_should_clear_all_soft_refs(true);
+  collect(GCCause::_allocation_failure);
 }
 
 bool ThirdPartyHeap::can_collect() const {

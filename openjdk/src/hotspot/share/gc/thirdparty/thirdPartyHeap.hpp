@@ -32,6 +32,7 @@ private:
   // Until the VM has started up there are no collections, and -Xmx is all there is.
   bool can_collect() const;
   void wait_until_collection_enabled();
+  void clear_soft_references();
 
 protected:
   virtual HeapWord* allocate_new_tlab(size_t min_size, size_t requested_size, size_t* actual_size);

@@ -7,6 +7,7 @@
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapCollection.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
+#include "memory/metaspaceUtils.hpp"
 #include "runtime/os.hpp"
 
 ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause) :
@@ -16,7 +17,8 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
     _active(),
     _service(SvcGCMarker::FULL),
     _soft_refs(heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
-    _start(heap->is_full(), heap->used()),
+    _start(heap->used()),
+    _metaspace_before(MetaspaceUtils::get_combined_statistics()),
     _stats(heap->memory_manager(), cause, "end of major GC"),
     _cpu_time(NULL),
     _time("Pause Full", NULL, cause, true) {
@@ -39,8 +41,9 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   _heap->resize_all_tlabs();
   _heap->update_capacity_and_used_at_gc();
   _heap->record_whole_heap_examined_timestamp();
-  const bool near_limit = _heap->overhead_limit()->record(_start, _heap->used());
+  const bool near_limit = _heap->overhead_limit()->record(_start, _heap->is_full(), _heap->used());
   _heap->soft_ref_policy()->set_should_clear_all_soft_refs(near_limit);
+  MetaspaceUtils::print_metaspace_change(_metaspace_before);
   _heap->print_heap_after_gc();
   MemoryService::track_memory_usage();
 }

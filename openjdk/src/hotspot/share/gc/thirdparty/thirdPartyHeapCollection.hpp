@@ -11,6 +11,7 @@
 #include "gc/shared/isGCActiveMark.hpp"
 #include "gc/shared/softRefPolicy.hpp"
 #include "gc/thirdparty/thirdPartyHeapOverheadLimit.hpp"
+#include "memory/metaspaceStats.hpp"
 #include "services/memoryService.hpp"
 
 class ThirdPartyHeap;
@@ -26,6 +27,7 @@ private:
   SvcGCMarker             _service;
   ClearedAllSoftRefs      _soft_refs;
   const ThirdPartyHeapOverheadLimit::Start _start;
+  const MetaspaceCombinedStats _metaspace_before;
   TraceMemoryManagerStats _stats;
   GCTraceCPUTime          _cpu_time;
   GCTraceTime(Info, gc)   _time;

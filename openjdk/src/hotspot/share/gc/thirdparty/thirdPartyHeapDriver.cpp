@@ -33,6 +33,7 @@ ThirdPartyHeapDriver::ThirdPartyHeapDriver(ThirdPartyHeap* heap) :
     _enabled(false),
     _state(Idle),
     _completed(0),
+    _vm_thread_task(NULL),
     _gc_locker_cleared(false),
     _requested_cause(GCCause::_no_gc) {
   set_name("MMTk Driver");
@@ -83,6 +84,33 @@ void ThirdPartyHeapDriver::resume_mutators() {
   }
 }
 
+void ThirdPartyHeapDriver::execute_on_vm_thread(void (*task)()) {
+  MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+  assert(_state == Stopped && _vm_thread_task == NULL, "one task at a time, inside a collection");
+  _vm_thread_task = task;
+  ml.notify_all();
+  while (_vm_thread_task != NULL) {
+    ml.wait();
+  }
+}
+
+// On the VM thread, while the workers collect.
+void ThirdPartyHeapDriver::wait_for_plugin() {
+  MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+  while (_state != ResumeRequested) {
+    if (_vm_thread_task == NULL) {
+      ml.wait();
+      continue;
+    }
+    {
+      MutexUnlocker mu(&_lock, Mutex::_no_safepoint_check_flag);
+      _vm_thread_task();
+    }
+    _vm_thread_task = NULL;
+    ml.notify_all();
+  }
+}
+
 bool ThirdPartyHeapDriver::collect_at_safepoint() {
   GCCause::Cause cause;
   {
@@ -102,10 +130,7 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
     ThirdPartyHeapCollection collection(_heap, cause);
     GCTraceTime(Debug, gc, phases) phase("Plugin");
     change_state(StopRequested, Stopped);
-    MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
-    while (_state != ResumeRequested) {
-      ml.wait();
-    }
+    wait_for_plugin();
   }
 
   MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);

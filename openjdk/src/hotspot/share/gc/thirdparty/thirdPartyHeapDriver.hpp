@@ -49,11 +49,13 @@ private:
   bool            _enabled;           // the plugin may ask for collections
   State           _state;
   volatile uint   _completed;         // collections since the start, for those who wait for one
+  void          (*_vm_thread_task)(); // for the VM thread to run while it waits for the plugin
   bool            _gc_locker_cleared; // the last thread has left its JNI critical region
   GCCause::Cause  _requested_cause;   // of the next collection, if somebody asked for one
 
   void enable_collection();
   void change_state(State from, State to);
+  void wait_for_plugin();
   void wait_for_gc_locker();
   void wait_for_completion(JavaThread* thread, uint completed);
 
@@ -71,6 +73,9 @@ public:
   // By a worker.
   void stop_mutators();
   void resume_mutators();
+
+  // By a worker inside a collection: for what HotSpot allows the VM thread alone.
+  void execute_on_vm_thread(void (*task)());
 
   // By the VM thread at a safepoint. False if JNI critical regions forbid a collection now.
   bool collect_at_safepoint();

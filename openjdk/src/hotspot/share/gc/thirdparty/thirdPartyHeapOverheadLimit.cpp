@@ -7,18 +7,18 @@
 #include "logging/log.hpp"
 #include "runtime/atomic.hpp"
 
-bool ThirdPartyHeapOverheadLimit::is_futile(const Start& start, const Ticks& end) const {
+bool ThirdPartyHeapOverheadLimit::is_futile(const Start& start, const Ticks& end, bool is_full) const {
   const double pause = (end - start._time).seconds();
   const double since_last = (end - _last_end).seconds();
   const size_t growth = start._used > _used_after_last ? start._used - _used_after_last : 0;
-  return start._is_full &&
+  return is_full &&
          pause > since_last * (GCTimeLimit / 100.0) &&
          growth < MaxHeapSize / 100 * GCHeapFreeLimit;
 }
 
-bool ThirdPartyHeapOverheadLimit::record(const Start& start, size_t used_after) {
+bool ThirdPartyHeapOverheadLimit::record(const Start& start, bool is_full, size_t used_after) {
   const Ticks end = Ticks::now();
-  _futile = UseGCOverheadLimit && is_futile(start, end) ? _futile + 1 : 0;
+  _futile = UseGCOverheadLimit && is_futile(start, end, is_full) ? _futile + 1 : 0;
   _last_end = end;
   _used_after_last = used_after;
   if (_futile == 0) {

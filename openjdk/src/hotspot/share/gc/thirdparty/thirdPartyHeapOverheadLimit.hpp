@@ -9,8 +9,8 @@
 
 // Ends the death throes of a heap that is full but for a few bytes, where each
 // collection frees just enough for the next allocation: after some collections in
-// a row of a full heap that took GCTimeLimit percent of the time, and between which
-// the program used less than GCHeapFreeLimit percent of the heap, an allocation
+// a row that left the heap full and took GCTimeLimit percent of the time, and between
+// which the program used less than GCHeapFreeLimit percent of the heap, an allocation
 // fails. It is the rule of ParallelGC (gcOverheadChecker.cpp) without its averages.
 class ThirdPartyHeapOverheadLimit {
 public:
@@ -20,11 +20,10 @@ public:
 
   private:
     const Ticks  _time;
-    const bool   _is_full;
     const size_t _used;
 
   public:
-    Start(bool is_full, size_t used) : _time(Ticks::now()), _is_full(is_full), _used(used) {}
+    explicit Start(size_t used) : _time(Ticks::now()), _used(used) {}
   };
 
 private:
@@ -35,13 +34,13 @@ private:
   uint          _futile;     // collections in a row
   volatile bool _exceeded;   // and no allocation has failed since
 
-  bool is_futile(const Start& start, const Ticks& end) const;
+  bool is_futile(const Start& start, const Ticks& end, bool is_full) const;
 
 public:
   ThirdPartyHeapOverheadLimit() : _used_after_last(0), _futile(0), _exceeded(false) {}
 
   // At the end of a collection. True: the next one is to clear all soft references, as it is the last before the limit.
-  bool record(const Start& start, size_t used_after);
+  bool record(const Start& start, bool is_full, size_t used_after);
 
   bool is_exceeded() const { return _exceeded; }
   // True for one allocation each time that the limit has been exceeded.

@@ -98,6 +98,11 @@ static void vm_prepare_for_roots_re_scanning() {
 #endif
 }
 
+// JVMTI's tag maps are the VM thread's business.
+static void vm_process_weak_roots() {
+  driver()->execute_on_vm_thread(ThirdPartyHeapRoots::process_weak);
+}
+
 static void vm_soft_reference_policy(int32_t* clear_all, int64_t* clock, int64_t* max_age) {
   ThirdPartyHeap* const heap = ThirdPartyHeap::heap();
   *clear_all = heap->soft_ref_policy()->should_clear_all_soft_refs();
@@ -139,7 +144,7 @@ const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
     vm_scan_thread_roots,
     ThirdPartyHeapRoots::scan,
     vm_prepare_for_roots_re_scanning,
-    ThirdPartyHeapRoots::process_weak,
+    vm_process_weak_roots,
     ThirdPartyHeapRoots::forward_weak,
     vm_soft_reference_policy,
     vm_swap_reference_pending_list,
