@@ -21,6 +21,11 @@ build_plugin() {
   cargo=$(./builds.py cargo "$name")
   local -a arguments
   mapfile -t arguments <<<"$cargo"
+  case $name in
+    malloc-jemalloc*) need_packages make ;;
+    malloc-mimalloc1*) need_packages cmake ;;
+    malloc-mimalloc2*) need_packages libmimalloc2.0 ;;
+  esac
   say "building $name"
   (cd "$ROOT" && run_logged "$TARGET/$name.log" env SHARDSWEEP_BUILD="$name" cargo build --lib --target-dir "$TARGET" "${arguments[@]}")
   ./builds.py describe "$name" "$(source_revision)" >"$description"

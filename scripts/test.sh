@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 source ./lib.sh
 source ./rust.sh
 
-STEPS=(shell python rust java build image bad-input heap jtreg)
+STEPS=(shell rust java build image bad-input heap debug python jtreg)
 
 test_shell() {
   need_packages shellcheck patch rsync
@@ -17,7 +17,7 @@ test_shell() {
 }
 
 test_python() {
-  need_packages python3 python3-venv
+  need_packages python3 python3-venv chromium slurm-wlm munge procps openjdk-17-jdk-headless
   python3 -m unittest discover -s . -p 'test_*.py'
   ./venv.sh
   "$OUT/venv/bin/python" -m pytest -q
@@ -28,6 +28,8 @@ test_rust() {
   need_rust
   ./patch-crate.sh
   cargo test --manifest-path "$ROOT/Cargo.toml" --workspace --target-dir "$OUT/cargo"
+  # The lock-free parts under every interleaving.
+  RUSTFLAGS="--cfg loom" cargo test --manifest-path "$ROOT/policy/Cargo.toml" --release --test loom --target-dir "$OUT/cargo-loom"
 }
 
 test_java() {
@@ -46,6 +48,12 @@ test_image() { ./test-image.sh; }
 test_bad-input() { ./test-bad-input.sh; }
 
 test_heap() { ./test-heap.sh; }
+
+test_debug() {
+  DEBUG=fastdebug ./jdk.sh
+  ./plugin.sh stock-sanity
+  ./test-debug.sh
+}
 
 test_jtreg() { TESTS=ci ./jtreg.sh; }
 

@@ -4,6 +4,8 @@
 //! A process has one heap, so that each case runs in a process of its own: this test program again,
 //! told by a variable which case it is.
 
+#[cfg(feature = "shardsweep")]
+mod blocks;
 mod fake_vm;
 
 use crate::plans::PLANS;
