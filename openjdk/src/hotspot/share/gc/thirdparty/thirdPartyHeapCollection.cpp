@@ -7,9 +7,11 @@
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapCollection.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
+#include "logging/log.hpp"
 #include "memory/metaspaceUtils.hpp"
 #include "runtime/os.hpp"
 
+// The heap is printed for the log alone, not for the history in the hs_err file: the plugin looks at all of its blocks for it.
 ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause) :
     _heap(heap),
     _gc_id(),
@@ -22,7 +24,9 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
     _stats(heap->memory_manager(), cause, "end of major GC"),
     _cpu_time(NULL),
     _time("Pause Full", NULL, cause, true) {
-  _heap->print_heap_before_gc();
+  if (log_is_enabled(Debug, gc, heap)) {
+    _heap->print_heap_before_gc();
+  }
   _heap->increment_total_collections(true);
   _heap->ensure_parsability(true);
 #if COMPILER2_OR_JVMCI
@@ -44,7 +48,9 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   const bool near_limit = _heap->overhead_limit()->record(_start, _heap->is_full(), _heap->used());
   _heap->soft_ref_policy()->set_should_clear_all_soft_refs(near_limit);
   MetaspaceUtils::print_metaspace_change(_metaspace_before);
-  _heap->print_heap_after_gc();
+  if (log_is_enabled(Debug, gc, heap)) {
+    _heap->print_heap_after_gc();
+  }
   MemoryService::track_memory_usage();
 }
 
