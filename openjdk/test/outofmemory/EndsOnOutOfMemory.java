@@ -8,6 +8,7 @@
 
 import heap.Check;
 import heap.Child;
+import heap.Heap;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,14 +24,14 @@ public class EndsOnOutOfMemory {
 
     private static void exits(String kind) throws Exception {
         Child child = Child.with("-Xmx32m", "-XX:+ExitOnOutOfMemoryError").main(Main.class, kind).mustExitCleanly(3);
-        Check.matches("Terminating due to java.lang.OutOfMemoryError: Java heap space", child.out(), "what it says");
+        Check.matches("Terminating due to java.lang.OutOfMemoryError: " + Heap.FULL, child.out(), "what it says");
     }
 
     private static void crashes() throws Exception {
         Child child = Child.with("-Xmx32m", "-XX:+CrashOnOutOfMemoryError", "-XX:-CreateCoredumpOnCrash")
                 .main(Main.class, "small").mustExit(1);
         Check.equal(1, child.crashFiles().size(), "hs_err files");
-        Check.matches("OutOfMemory encountered: Java heap space", Files.readString(child.crashFiles().get(0)), "the hs_err file");
+        Check.matches("OutOfMemory encountered: " + Heap.FULL, Files.readString(child.crashFiles().get(0)), "the hs_err file");
     }
 
     private static void runsCommand() throws Exception {
@@ -41,7 +42,7 @@ public class EndsOnOutOfMemory {
 
     private static void uncaught() throws Exception {
         Child child = Child.with("-Xmx32m").main(Main.class, "small").mustExitCleanly(1);
-        Check.matches("java.lang.OutOfMemoryError: Java heap space", child.err(), "the message of an uncaught error");
+        Check.matches("java.lang.OutOfMemoryError: " + Heap.FULL, child.err(), "the message of an uncaught error");
     }
 
     public static class Main {

@@ -9,6 +9,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class Heap {
     public static final int MIB = 1 << 20;
 
+    /** How an OutOfMemoryError names a full heap, as a regular expression: the second is said where collections free next to nothing. */
+    public static final String FULL = "(Java heap space|GC overhead limit exceeded)";
+
     private static volatile Object sink;
 
     private Heap() {}
