@@ -189,14 +189,14 @@ def test_an_interrupted_sweep_leaves_no_jvm_and_goes_on_where_it_stopped(variabl
             {
                 "perf-by-heap": {
                     "benchmarks": ["steady", "hang"], "builds": ["hotspot-Serial"], "baseline": "hotspot-Serial",
-                    "threads": [1], "heaps": [16], "invocations": 1, "iterations": 1, "limit": 45,
+                    "threads": [1], "heaps": [16], "invocations": 1, "iterations": 1, "limit": 20,
                 }
             }
         )
     )  # fmt: skip
     out = tmp_path / "out"
     arguments = command("sweep", "--grid", grid_file, "--out", out)
-    process = subprocess.Popen(arguments, env=variables, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(arguments, env=variables, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts)
     steady = out / "points" / "perf-by-heap" / "steady" / "h16" / "t1-0.json"
     hanging = "hang.16000.16.*.log"
     wait_for(lambda: steady.exists() and jvms(variables["LUSEARCH_JAR"], "hang"))
@@ -282,6 +282,11 @@ def jvms(jar: str, benchmark: str) -> dict[int, list[str]]:
         if words[0].endswith("/bin/java") and {jar, benchmark} <= set(words):
             found[int(each.name)] = words
     return found
+
+
+def heed_interrupts() -> None:
+    """As in a terminal: a shell that runs the tests in the background has its children ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(condition, seconds: float = 60) -> None:
