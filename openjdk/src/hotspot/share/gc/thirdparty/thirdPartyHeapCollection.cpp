@@ -45,7 +45,9 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   _heap->resize_all_tlabs();
   _heap->update_capacity_and_used_at_gc();
   _heap->record_whole_heap_examined_timestamp();
-  const bool near_limit = _heap->overhead_limit()->record(_start, _heap->is_full(), _heap->used());
+  // A program that asks for collections may have as many as it likes.
+  const bool near_limit = GCCause::is_allocation_failure_gc(_heap->gc_cause()) &&
+                          _heap->overhead_limit()->record(_start, _heap->is_full(), _heap->used());
   _heap->soft_ref_policy()->set_should_clear_all_soft_refs(near_limit);
   MetaspaceUtils::print_metaspace_change(_metaspace_before);
   if (log_is_enabled(Debug, gc, heap)) {
