@@ -16,11 +16,14 @@ PATCHES=("$ROOT"/mmtk/patches/*.patch)
 WORK=$OUT/patch/work
 TARGET=$OUT/patch/$CRATE-$VERSION
 
-# crate_file: prints where cargo keeps the crate, if it is there and intact.
+# crate_file: prints where cargo keeps the crate, if it is there and intact; nothing otherwise.
 crate_file() {
   local file
   for file in "${CARGO_HOME:-$HOME/.cargo}"/registry/cache/*/"$CRATE-$VERSION.crate"; do
-    sha256sum --check --status <<<"$CHECKSUM  $file" 2>/dev/null && echo "$file" && return
+    if sha256sum --check --status <<<"$CHECKSUM  $file" 2>/dev/null; then
+      echo "$file"
+      break
+    fi
   done
 }
 
@@ -49,7 +52,10 @@ main() {
   need_rust
   rm -rf "$WORK"
   file=$(crate_file)
-  [[ -n $file ]] || { fetch_crate && file=$(crate_file); }
+  if [[ -z $file ]]; then
+    fetch_crate
+    file=$(crate_file)
+  fi
   [[ -n $file ]] || die "the crate $CRATE $VERSION that cargo fetched is not the published one (sha256 $CHECKSUM): remove it from cargo's registry/cache"
   mkdir -p "$WORK"
   tar -xzf "$file" -C "$WORK"
