@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -141,19 +141,20 @@ mirror! {
 
 mirror! {
     /// What the plugin says of itself once its options are known.
-    Plan = ThirdPartyHeapPlan, 40;
+    Plan = ThirdPartyHeapPlan, 48;
     0 size: u64,
     8 name: *const c_char,
     16 min_heap_size: u64,
     24 moves_objects: u32,
     28 collects: u32,
     32 supports_tlab: u32,
-    36 gc_threads: u32,
+    36 supports_compressed_oops: u32,
+    40 gc_threads: u32,
 }
 
 mirror! {
     /// What the VM asks for when the heap is made.
-    Config = ThirdPartyHeapConfig, 40;
+    Config = ThirdPartyHeapConfig, 48;
     0 size: u64,
     8 min_heap_size: u64,
     16 max_heap_size: u64,
@@ -161,6 +162,8 @@ mirror! {
     28 use_compressed_oops: u32,
     32 object_alignment: u32,
     36 thread_mutator_offset: u32,
+    40 min_heap_free_ratio: u32,
+    44 max_heap_free_ratio: u32,
 }
 
 mirror! {

@@ -72,7 +72,8 @@ impl AddressRange {
         };
         Ok(Self {
             layout: VMLayout {
-                log_address_space: COMPRESSED_END.trailing_zeros() as usize,
+                // One more than the range needs: mmtk's chunk map wants chunks behind the last usable one.
+                log_address_space: COMPRESSED_END.trailing_zeros() as usize + 1,
                 heap_start,
                 heap_end,
                 log_space_extent: 31,

@@ -9,6 +9,7 @@ use crate::address_range::AddressRange;
 use crate::heap::{self, dispatch};
 use crate::options::{self, Settings};
 use crate::{allocation, heap_info, layout, logging, slot, trigger, upcalls, OpenJDK};
+use mmtk::util::heap::vm_layout::VMLayout;
 use mmtk::util::options::GCTriggerSelector;
 use mmtk::util::{Address, ObjectReference, VMMutatorThread, VMWorkerThread};
 use mmtk::{memory_manager, scheduler::GCWorker};
@@ -176,6 +177,8 @@ unsafe extern "C" fn configure(
                 moves_objects: info.constraints.moves_objects.into(),
                 collects: info.constraints.collects_garbage.into(),
                 supports_tlab: (info.bump_allocation && !settings.is_stress_test()).into(),
+                // A malloc library takes its memory where it likes.
+                supports_compressed_oops: (!cfg!(feature = "malloc-libc")).into(),
                 gc_threads: settings.threads.unwrap_or(0).try_into().unwrap_or(u32::MAX),
             }
         };
@@ -203,20 +206,20 @@ unsafe extern "C" fn initialize(
         if config.object_alignment as usize != layout::WORD {
             return Err(format!("objects must be aligned to {} bytes", layout::WORD));
         }
-        if cfg!(feature = "malloc-libc") && compressed {
-            return Err(
-                "a malloc library gives memory where compressed oops cannot reach: \
-                 use -XX:-UseCompressedOops"
-                    .to_owned(),
-            );
-        }
         let chosen = AddressRange::choose(compressed, config.max_heap_size as usize)?;
         chosen.check_free()?;
         slot::set_narrow_shift(chosen.narrow_shift);
         active_plan::set_mutator_offset(config.thread_mutator_offset);
-        *range = Range {
-            start: chosen.range().start as u64,
-            end: chosen.range().end as u64,
+        *range = if cfg!(feature = "malloc-libc") {
+            Range {
+                start: 0,
+                end: 1 << VMLayout::LOG_ARCH_ADDRESS_SPACE,
+            }
+        } else {
+            Range {
+                start: chosen.range().start as u64,
+                end: chosen.range().end as u64,
+            }
         };
         settings.builder.set_vm_layout(chosen.layout);
         set_heap_size(&mut settings, config)?;
@@ -240,7 +243,13 @@ fn set_heap_size(settings: &mut Settings, config: &Config) -> Result<(), String>
     } else {
         max
     };
-    trigger::set_bounds(min, max);
+    let free_percent =
+        config.min_heap_free_ratio.min(100) as usize..=config.max_heap_free_ratio.min(100) as usize;
+    trigger::set_bounds(trigger::Bounds {
+        min,
+        max,
+        free_percent,
+    });
     let options = &mut settings.builder.options;
     let is_set = options.gc_trigger.set(GCTriggerSelector::Delegated);
     if is_set && 0 < min && min <= max && options.threads.set(config.gc_threads as usize) {

@@ -2,41 +2,59 @@
 //! The size of the heap between `-Xms` and `-Xmx`, and when it is full.
 //!
 //! The size follows what has survived, by the rule of HotSpot's own collectors: after a collection
-//! between `MinHeapFreeRatio` (40 %) and `MaxHeapFreeRatio` (70 %) of it are free. mmtk's own
-//! policy (MemBalancer) stays close to the live size, at the price of many more collections.
+//! between `MinHeapFreeRatio` and `MaxHeapFreeRatio` percent of it are free. mmtk's own policy
+//! (MemBalancer) stays close to the live size, at the price of many more collections.
 
 use crate::{allocation, OpenJDK};
 use mmtk::util::heap::{GCTriggerPolicy, SpaceStats};
 use mmtk::{Plan, MMTK};
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 /// Bytes of an OS page, in which mmtk counts.
 pub const PAGE: usize = 4096;
 
-const MIN_FREE_PERCENT: usize = 40;
-const MAX_FREE_PERCENT: usize = 70;
+/// What the VM has said of the heap's size.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// Bytes of `-Xms`.
+    pub min: usize,
+    /// Bytes of `-Xmx`.
+    pub max: usize,
+    /// The least and the greatest part of the heap that is free after a collection, in percent.
+    pub free_percent: RangeInclusive<usize>,
+}
 
-static MIN_PAGES: AtomicUsize = AtomicUsize::new(0);
-static MAX_PAGES: AtomicUsize = AtomicUsize::new(0);
+static BOUNDS: OnceLock<Bounds> = OnceLock::new();
 
-/// Sets the bounds, in bytes. Called once, before the heap is made.
-pub fn set_bounds(min: usize, max: usize) {
-    MIN_PAGES.store(min.div_ceil(PAGE), Ordering::Relaxed);
-    MAX_PAGES.store(max.div_ceil(PAGE), Ordering::Relaxed);
+/// Sets the bounds. Called once, before the heap is made.
+pub fn set_bounds(bounds: Bounds) {
+    BOUNDS.set(bounds).expect("there is one heap");
+}
+
+fn bounds() -> &'static Bounds {
+    BOUNDS
+        .get()
+        .expect("bounds are set before the heap is made")
 }
 
 /// The largest size of the heap, in pages.
 pub fn max_pages() -> usize {
-    MAX_PAGES.load(Ordering::Relaxed)
+    bounds().max.div_ceil(PAGE)
 }
 
-/// The next size of a heap of `current` pages in which `live` pages have survived, while threads
-/// wait for `pending` more.
-fn next_size(current: usize, live: usize, pending: usize) -> usize {
-    let occupied = live + pending;
-    let at_least = occupied * 100 / (100 - MIN_FREE_PERCENT);
-    let at_most = occupied * 100 / (100 - MAX_FREE_PERCENT);
-    current.clamp(at_least, at_most)
+impl Bounds {
+    /// The next size of a heap of `current` pages in which `live` pages have survived, while threads
+    /// wait for `pending` more.
+    fn next_size(&self, current: usize, live: usize, pending: usize) -> usize {
+        let occupied = (live + pending) * 100;
+        let with_free = |percent| occupied.checked_div(100 - percent).unwrap_or(usize::MAX);
+        let at_least = with_free(*self.free_percent.start());
+        let at_most = with_free(*self.free_percent.end());
+        let size = current.max(at_least).min(at_most);
+        size.clamp(self.min.div_ceil(PAGE), self.max.div_ceil(PAGE))
+    }
 }
 
 /// The policy of the one heap.
@@ -50,7 +68,7 @@ impl HeapSize {
     /// A heap of the least size.
     pub fn new() -> Self {
         Self {
-            current: AtomicUsize::new(MIN_PAGES.load(Ordering::Relaxed)),
+            current: AtomicUsize::new(bounds().min.div_ceil(PAGE)),
             pending: AtomicUsize::new(0),
         }
     }
@@ -65,8 +83,7 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
         let live = mmtk.get_plan().get_reserved_pages();
         let pending = self.pending.swap(0, Ordering::Relaxed);
         let current = self.current.load(Ordering::Relaxed);
-        let size = next_size(current, live, pending);
-        let size = size.clamp(MIN_PAGES.load(Ordering::Relaxed), max_pages());
+        let size = bounds().next_size(current, live, pending);
         self.current.store(size, Ordering::Relaxed);
     }
 
@@ -100,16 +117,33 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
 mod tests {
     use super::*;
 
+    const MAX: usize = 10_000;
+
+    fn bounds(free_percent: RangeInclusive<usize>) -> Bounds {
+        Bounds {
+            min: 200 * PAGE,
+            max: MAX * PAGE,
+            free_percent,
+        }
+    }
+
     #[test]
     fn size_follows_the_live_objects() {
-        assert_eq!(next_size(1000, 500, 0), 1000, "half of it is free");
-        assert_eq!(next_size(1000, 900, 0), 1500, "40 % free");
-        assert_eq!(next_size(1000, 150, 0), 500, "70 % free");
-        assert_eq!(
-            next_size(1000, 300, 600),
-            1500,
-            "what threads wait for counts"
-        );
-        assert_eq!(next_size(1000, 0, 0), 0, "the bounds are the caller's");
+        let bounds = bounds(40..=70);
+        assert_eq!(bounds.next_size(1000, 500, 0), 1000, "half of it is free");
+        assert_eq!(bounds.next_size(1000, 900, 0), 1500, "40 % free");
+        assert_eq!(bounds.next_size(1000, 150, 0), 500, "70 % free");
+        let waited_for = bounds.next_size(1000, 300, 600);
+        assert_eq!(waited_for, 1500, "what threads wait for counts");
+        assert_eq!(bounds.next_size(1000, 0, 0), 200, "-Xms");
+        assert_eq!(bounds.next_size(1000, MAX, 0), MAX, "-Xmx");
+    }
+
+    #[test]
+    fn extreme_ratios() {
+        assert_eq!(bounds(0..=100).next_size(1000, 1, 0), 1000);
+        assert_eq!(bounds(0..=100).next_size(1000, 2000, 0), 2000);
+        assert_eq!(bounds(100..=100).next_size(1000, 500, 0), MAX);
+        assert_eq!(bounds(0..=0).next_size(1000, 500, 0), 500);
     }
 }

@@ -95,6 +95,10 @@ fn configure_describes_the_plan() {
         (plan.moves_objects, plan.collects, plan.supports_tlab),
         (1, 1, 1)
     );
+    assert_eq!(
+        plan.supports_compressed_oops != 0,
+        !cfg!(feature = "malloc-libc")
+    );
     assert_eq!(plan.gc_threads, 3);
     let plan = configured(c"plan=MarkSweep", size).unwrap();
     assert_eq!(

@@ -372,6 +372,8 @@ impl FakeVm {
                 use_compressed_oops: compressed.into(),
                 object_alignment: 8,
                 thread_mutator_offset: std::mem::offset_of!(FakeThread, mutator) as u32,
+                min_heap_free_ratio: 40,
+                max_heap_free_ratio: 70,
             };
             let mut range = Range { start: 0, end: 0 };
             let status = (plugin().initialize)(&config, &mut range, text, length);

@@ -24,6 +24,7 @@
 #include "memory/metaspaceUtils.hpp"
 #include "memory/universe.hpp"
 #include "oops/compressedOops.hpp"
+#include "oops/oop.inline.hpp"
 #include "runtime/arguments.hpp"
 #include "runtime/init.hpp"
 #include "runtime/os.hpp"
@@ -73,6 +74,8 @@ jint ThirdPartyHeap::initialize() {
   config.use_compressed_oops = UseCompressedOops;
   config.object_alignment = ObjectAlignmentInBytes;
   config.thread_mutator_offset = in_bytes(ThirdPartyHeapThreadLocalData::mutator_offset());
+  config.min_heap_free_ratio = MinHeapFreeRatio;
+  config.max_heap_free_ratio = MaxHeapFreeRatio;
 
   ThirdPartyHeapRange range;
   char error[1 * K] = "";
@@ -192,8 +195,11 @@ bool ThirdPartyHeap::is_maximal_no_gc() const {
   return capacity() == max_capacity();
 }
 
+// Of -Xmx; what is left then lasts a few allocations.
+static const size_t FullPercent = 95;
+
 bool ThirdPartyHeap::is_full() const {
-  return plugin()->reserved_bytes() > MaxHeapSize / 100 * 95;
+  return plugin()->reserved_bytes() > MaxHeapSize / 100 * FullPercent;
 }
 
 bool ThirdPartyHeap::is_in(const void* p) const {
@@ -254,6 +260,16 @@ GrowableArray<MemoryPool*> ThirdPartyHeap::memory_pools() {
 void ThirdPartyHeap::object_iterate(ObjectClosure* closure) {
   ThirdPartyHeapObjectIterator iterator(_reserved);
   iterator.object_iterate(closure);
+}
+
+class VerifyObjectClosure : public ObjectClosure {
+public:
+  virtual void do_object(oop object) { oopDesc::verify(object); }
+};
+
+void ThirdPartyHeap::verify(VerifyOption option) {
+  VerifyObjectClosure closure;
+  object_iterate(&closure);
 }
 
 static void write_to_stream(void* stream, const char* text, size_t length) {

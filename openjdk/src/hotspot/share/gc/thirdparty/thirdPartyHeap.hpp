@@ -96,7 +96,7 @@ public:
 
   // The plugin checks its heap itself, in its debug builds.
   virtual void prepare_for_verify() {}
-  virtual void verify(VerifyOption option) {}
+  virtual void verify(VerifyOption option);
 
   virtual void print_on(outputStream* st) const;
   virtual void print_on_error(outputStream* st) const;

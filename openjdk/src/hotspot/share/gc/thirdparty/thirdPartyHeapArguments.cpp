@@ -36,6 +36,7 @@ void ThirdPartyHeapArguments::check_supported_flags() {
     { FLAG_IS_CMDLINE(FlightRecorder) && FlightRecorder, "-XX:+FlightRecorder" },
     { StartFlightRecording != NULL,                      "-XX:StartFlightRecording" },
     { FLAG_IS_CMDLINE(ClassUnloading) && ClassUnloading, "-XX:+ClassUnloading" },
+    { AllocateHeapAt != NULL,                            "-XX:AllocateHeapAt" },
   };
   for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
     if (later[i].set) {
@@ -53,6 +54,15 @@ void ThirdPartyHeapArguments::set_gc_threads(uint from_plugin) {
   if (ParallelGCThreads == 0) {
     ThirdPartyHeapLoader::exit_with_error("-XX:ParallelGCThreads=0 is not supported with -XX:+UseThirdPartyHeap, at least 1 is needed");
   }
+}
+
+// Compressed class pointers do not depend on compressed oops, and stay.
+void ThirdPartyHeapArguments::disable_compressed_oops() {
+  if (FLAG_IS_CMDLINE(UseCompressedOops) && UseCompressedOops) {
+    ThirdPartyHeapLoader::exit_with_error("-XX:+UseCompressedOops is not supported with -XX:ThirdPartyHeapPlugin=%s: its memory may lie where they cannot reach",
+                                          ThirdPartyHeapPlugin);
+  }
+  FLAG_SET_DEFAULT(UseCompressedOops, false);
 }
 
 void ThirdPartyHeapArguments::initialize() {
@@ -79,6 +89,9 @@ void ThirdPartyHeapArguments::initialize() {
 
   if (!plan.supports_tlab) {
     FLAG_SET_DEFAULT(UseTLAB, false);
+  }
+  if (!plan.supports_compressed_oops) {
+    disable_compressed_oops();
   }
 }
 

@@ -4,11 +4,13 @@
 #include "precompiled.hpp"
 #include "classfile/javaClasses.hpp"
 #include "compiler/oopMap.hpp"
+#include "gc/shared/gc_globals.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapCollection.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "logging/log.hpp"
 #include "memory/metaspaceUtils.hpp"
+#include "memory/universe.hpp"
 #include "runtime/os.hpp"
 
 // The heap is printed for the log alone, not for the history in the hs_err file: the plugin looks at all of its blocks for it.
@@ -29,6 +31,7 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
   }
   _heap->increment_total_collections(true);
   _heap->ensure_parsability(true);
+  verify(VerifyBeforeGC, "Before GC");
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::clear();
 #endif
@@ -41,6 +44,7 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   if (!_heap->supports_object_pinning()) {
     ThirdPartyHeapRoots::fix_compiled_code();
   }
+  verify(VerifyAfterGC, "After GC");
   advance_soft_reference_clock();
   _heap->resize_all_tlabs();
   _heap->update_capacity_and_used_at_gc();
@@ -54,6 +58,12 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
     _heap->print_heap_after_gc();
   }
   MemoryService::track_memory_usage();
+}
+
+void ThirdPartyHeapCollection::verify(bool asked_for, const char* when) {
+  if (asked_for && _heap->total_collections() >= VerifyGCStartAt) {
+    Universe::verify(when);
+  }
 }
 
 // The clock, in ms, that SoftReference.get() stamps references with.

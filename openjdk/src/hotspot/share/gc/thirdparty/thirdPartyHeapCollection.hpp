@@ -32,6 +32,7 @@ private:
   GCTraceCPUTime          _cpu_time;
   GCTraceTime(Info, gc)   _time;
 
+  void verify(bool asked_for, const char* when);
   static void advance_soft_reference_clock();
 
 public:

@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 1
+#define THIRD_PARTY_HEAP_ABI_VERSION 2
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -122,6 +122,7 @@ typedef struct ThirdPartyHeapPlan {
   uint32_t    moves_objects;        /* objects may change their address in a collection */
   uint32_t    collects;             /* 0: never collects (NoGC) */
   uint32_t    supports_tlab;        /* alloc_tlab gives buffers */
+  uint32_t    supports_compressed_oops; /* 0: objects may lie where narrow oops cannot reach */
   uint32_t    gc_threads;           /* "threads" as set by an option, 0 if not set */
 } ThirdPartyHeapPlan;
 
@@ -134,6 +135,8 @@ typedef struct ThirdPartyHeapConfig {
   uint32_t use_compressed_oops;
   uint32_t object_alignment;        /* always 8 */
   uint32_t thread_mutator_offset;   /* ThirdPartyHeapMutator* inside a thread; null if it has none */
+  uint32_t min_heap_free_ratio;     /* percent of the heap that are to be free after a collection: at least */
+  uint32_t max_heap_free_ratio;     /* ... and at most */
 } ThirdPartyHeapConfig;
 
 /* The address range that objects may lie in; with compressed oops it ends at or below 32 GiB. */
