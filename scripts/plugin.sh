@@ -15,9 +15,24 @@ source_revision() {
   git -C "$ROOT" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || echo "no commit"
 }
 
+# put_into_jdks FILE NAME: puts it under that name into lib/mmtk of each JDK in build/.
+put_into_jdks() {
+  local jdk
+  for jdk in "$OUT"/jdk "$OUT"/jdk-fastdebug; do
+    if [[ -x $jdk/bin/java ]]; then put_file "$1" "$jdk/lib/mmtk/$2"; fi
+  done
+}
+
+# build_mimalloc3: builds the library that the plugins malloc-mimalloc3* load, and installs it beside them.
+build_mimalloc3() {
+  local manifest=$ROOT/mmtk/mimalloc3/Cargo.toml
+  run_logged "$TARGET/libmimalloc3.log" cargo build --locked --release --manifest-path "$manifest" --target-dir "$TARGET"
+  put_into_jdks "$TARGET/release/libmimalloc3.so" libmimalloc3.so
+}
+
 # build_plugin NAME: builds it and installs it.
 build_plugin() {
-  local name=$1 description=$TARGET/$1.json library jdk cargo
+  local name=$1 description=$TARGET/$1.json cargo
   cargo=$(./builds.py cargo "$name")
   local -a arguments
   mapfile -t arguments <<<"$cargo"
@@ -25,17 +40,14 @@ build_plugin() {
     malloc-jemalloc*) need_packages make ;;
     malloc-mimalloc1*) need_packages cmake ;;
     malloc-mimalloc2*) need_packages libmimalloc2.0 ;;
+    malloc-mimalloc3*) build_mimalloc3 ;;
   esac
   say "building $name"
   (cd "$ROOT" && run_logged "$TARGET/$name.log" env SHARDSWEEP_BUILD="$name" cargo build --lib --target-dir "$TARGET" "${arguments[@]}")
   ./builds.py describe "$name" "$(source_revision)" >"$description"
-  library=$TARGET/${arguments[3]}/libshardsweep_mmtk.so
-  for jdk in "$OUT"/jdk "$OUT"/jdk-fastdebug; do
-    [[ -x $jdk/bin/java ]] || continue
-    put_file "$library" "$jdk/lib/mmtk/libmmtk_$name.so"
-    put_file "$description" "$jdk/lib/mmtk/libmmtk_$name.json"
-    say "${jdk#"$ROOT"/}/lib/mmtk/libmmtk_$name.so is ready"
-  done
+  put_into_jdks "$TARGET/${arguments[3]}/libshardsweep_mmtk.so" "libmmtk_$name.so"
+  put_into_jdks "$description" "libmmtk_$name.json"
+  say "lib/mmtk/libmmtk_$name.so is ready"
 }
 
 # A function, so that bash has read all of this file before a long run starts and the file may change meanwhile.

@@ -18,7 +18,9 @@ class Builds(unittest.TestCase):
     def test_names_leave_out_what_is_built_on_demand(self):
         names = run("names").stdout.split()
         self.assertIn("stock", names)
+        self.assertIn("malloc-mimalloc3", names)
         self.assertNotIn("stock-sanity", names)
+        self.assertNotIn("malloc-mimalloc3-64kpage", names)
 
     def test_debug_builds_have_their_own_profile(self):
         self.assertEqual(run("cargo", "stock").stdout.split()[:4], ["--package", "shardsweep-mmtk", "--profile", "release"])
