@@ -1,36 +1,47 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Runs lusearch, which checks its own output, with each plan of a plugin, with and without
-# compressed oops, and in the interpreter and C1 alone. Usage: test-heap.sh [PLUGIN...]     (default: stock)
+# Runs lusearch, which checks its own output, on builds and plans, in a heap in which each of them has to collect many times: with and
+# without compressed oops, and for MarkSweep in the interpreter and in C1 alone.
+# With DEBUG=fastdebug, on every check that there is: HotSpot's asserts, those of mmtk-core and of the plugin, mmtk-core's sanity
+# collector, which traces the heap once more after each collection, and a collection every 4 MB.
+# Usage: test-heap.sh [BUILD:PLAN...]
 set -euo pipefail
 cd "$(dirname "$0")"
 source ./lib.sh
 source ./check.sh
 
-JAVA=$OUT/jdk/bin/java
-PLANS=(SemiSpace MarkSweep MarkCompact Immix)
-[[ -x $JAVA ]] || die "there is no $JAVA: run \`make jdk\` first"
+JAVA=$OUT/jdk${DEBUG:+-$DEBUG}/bin/java
+[[ -x $JAVA ]] || die "there is no $JAVA: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
 [[ -e $OUT/lusearch.jar ]] || die "there is no build/lusearch.jar: run \`make lusearch\` first"
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 
-# passes PLUGIN PLAN OPTION...: runs lusearch in a heap in which every plan has to collect many times.
+# passes BUILD HEAP_OPTIONS ITERATIONS THREADS JVM_OPTION...
 passes() {
-  local plugin=$1 plan=$2
-  shift 2
+  local build=$1 heap_options=$2 iterations=$3 threads=$4
+  shift 4
   says '===== DaCapo .* lusearch PASSED in [0-9]+ msec =====' timeout 300 "$JAVA" -XX:+UseThirdPartyHeap \
-    -XX:ThirdPartyHeapPlugin="$plugin" -XX:ThirdPartyHeapOptions=plan="$plan" -Xms64m -Xmx64m "$@" \
-    -jar "$OUT/lusearch.jar" -s small -n 2 -t 8 --scratch-directory "$WORK/scratch" lusearch
+    -XX:ThirdPartyHeapPlugin="$build" -XX:ThirdPartyHeapOptions="$heap_options" -Xms64m -Xmx64m "$@" \
+    -jar "$OUT/lusearch.jar" -s small -n "$iterations" -t "$threads" --scratch-directory "$WORK/scratch" lusearch
 }
 
-(($#)) || set -- stock
-for plugin in "$@"; do
-  for plan in "${PLANS[@]}"; do
-    check "$plugin, $plan" passes "$plugin" "$plan"
-    check "$plugin, $plan, without compressed oops" passes "$plugin" "$plan" -XX:-UseCompressedOops
+# modes BUILD PLAN
+modes() {
+  check "$1, $2" passes "$1" plan="$2" 2 8
+  check "$1, $2, without compressed oops" passes "$1" plan="$2" 2 8 -XX:-UseCompressedOops
+  [[ $2 == MarkSweep ]] || return 0
+  check "$1, interpreter alone" passes "$1" plan="$2" 2 8 -Xint
+  check "$1, C1 alone" passes "$1" plan="$2" 2 8 -XX:TieredStopAtLevel=1
+}
+
+if [[ ${DEBUG:-} ]]; then
+  (($#)) || set -- stock-sanity:{SemiSpace,MarkSweep,MarkCompact,Immix} ms-64k-sanity:MarkSweep
+  for run in "$@"; do
+    check "${run%:*}, ${run#*:}, stress" passes "${run%:*}" plan="${run#*:}",stress_factor=4000000 1 4
   done
-  check "$plugin, interpreter alone" passes "$plugin" MarkSweep -Xint
-  check "$plugin, C1 alone" passes "$plugin" MarkSweep -XX:TieredStopAtLevel=1
-done
+else
+  (($#)) || set -- stock:{SemiSpace,MarkSweep,MarkCompact,Immix} ms-64k:MarkSweep
+  for run in "$@"; do modes "${run%:*}" "${run#*:}"; done
+fi
 finish

@@ -40,7 +40,7 @@ test_java() {
 
 test_build() {
   ./jdk.sh
-  ./plugin.sh --all
+  ./plugin.sh stock ms-64k
   ./lusearch.sh
 }
 
@@ -52,11 +52,14 @@ test_heap() { ./test-heap.sh; }
 
 test_debug() {
   DEBUG=fastdebug ./jdk.sh
-  ./plugin.sh stock-sanity
-  ./test-debug.sh
+  ./plugin.sh stock-sanity ms-64k-sanity
+  DEBUG=fastdebug ./test-heap.sh
 }
 
-test_jtreg() { TESTS=ci ./jtreg.sh; }
+test_jtreg() {
+  PLUGIN=ms-64k TESTS=ci ./jtreg.sh
+  PLUGIN=stock PLAN=Immix TESTS="openjdk/test/moving openjdk/test/references" ./jtreg.sh
+}
 
 for step in "$@"; do
   [[ $(type -t "test_$step") == function ]] || die "there is no step '$step': ${STEPS[*]}"

@@ -154,7 +154,7 @@ mirror! {
 
 mirror! {
     /// What the VM asks for when the heap is made.
-    Config = ThirdPartyHeapConfig, 48;
+    Config = ThirdPartyHeapConfig, 56;
     0 size: u64,
     8 min_heap_size: u64,
     16 max_heap_size: u64,
@@ -162,8 +162,35 @@ mirror! {
     28 use_compressed_oops: u32,
     32 object_alignment: u32,
     36 thread_mutator_offset: u32,
-    40 min_heap_free_ratio: u32,
-    44 max_heap_free_ratio: u32,
+    40 thread_free_lists_offset: u32,
+    44 min_heap_free_ratio: u32,
+    48 max_heap_free_ratio: u32,
+}
+
+/// `THIRD_PARTY_HEAP_FREE_LISTS`: how many free lists a thread has.
+pub const FREE_LISTS: usize = 56;
+
+mirror! {
+    /// The free lists that stand in each thread.
+    FreeLists = ThirdPartyHeapFreeLists, 456;
+    0 heads: [*mut c_void; FREE_LISTS],
+    448 refilled_bytes: u64,
+}
+
+mirror! {
+    /// How the free list for an object is found.
+    #[derive(Clone, Debug)]
+    BinTable = ThirdPartyHeapBinTable, 16;
+    0 bins: *const u8,
+    8 max_bytes: u64,
+}
+
+impl BinTable {
+    /// There are no lists.
+    pub const NONE: Self = Self {
+        bins: std::ptr::null(),
+        max_bytes: 0,
+    };
 }
 
 mirror! {
@@ -206,7 +233,7 @@ mirror! {
     8 name: *const c_char,
     16 version: *const c_char,
     24 configure: unsafe extern "C" fn(options: *const c_char, plan: *mut Plan, error: *mut c_char, error_size: usize) -> i32,
-    32 initialize: unsafe extern "C" fn(config: *const Config, range: *mut Range, error: *mut c_char, error_size: usize) -> i32,
+    32 initialize: unsafe extern "C" fn(config: *const Config, range: *mut Range, bins: *mut BinTable, error: *mut c_char, error_size: usize) -> i32,
     40 enable_collection: unsafe extern "C" fn(thread: Thread, layout: *const Layout),
     48 bind_mutator: unsafe extern "C" fn(thread: Thread) -> Mutator,
     56 destroy_mutator: unsafe extern "C" fn(mutator: Mutator),

@@ -27,8 +27,6 @@ static MAY_COLLECT: AtomicBool = AtomicBool::new(false);
 pub fn configure<const COMPRESSED: bool>(plan: &PlanInfo, is_stress_test: bool) {
     let limit = plan.constraints.max_non_los_default_alloc_bytes;
     MAX_DEFAULT_BYTES.store(limit, Ordering::Relaxed);
-    #[cfg(feature = "shardsweep")]
-    crate::free_lists::configure::<COMPRESSED>(plan);
     // A stress test counts every object, which a buffer would hide.
     if plan.bump_allocation && !is_stress_test {
         let selector = memory_manager::get_allocator_mapping(
@@ -74,10 +72,6 @@ pub fn alloc<const COMPRESSED: bool>(
     mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
     bytes: usize,
 ) -> Option<ObjectReference> {
-    #[cfg(feature = "shardsweep")]
-    if let Some(object) = crate::free_lists::pop(mutator, bytes) {
-        return Some(object);
-    }
     let semantics = if bytes <= MAX_DEFAULT_BYTES.load(Ordering::Relaxed) {
         AllocationSemantics::Default
     } else {

@@ -2,7 +2,7 @@
 //! What the plugin exports, and the functions that the VM calls.
 
 use crate::abi::{
-    self, Config, Layout, Mutator, Plan, Plugin, Range, TextSink, Thread, Vm, Worker,
+    self, BinTable, Config, Layout, Mutator, Plan, Plugin, Range, TextSink, Thread, Vm, Worker,
 };
 use crate::active_plan::{self, mutator_ref};
 use crate::address_range::AddressRange;
@@ -194,11 +194,12 @@ unsafe extern "C" fn configure(
 unsafe extern "C" fn initialize(
     config: *const Config,
     range: *mut Range,
+    bins: *mut BinTable,
     error: *mut c_char,
     error_size: usize,
 ) -> i32 {
-    // SAFETY: the VM passes valid structs; `config` starts with its size, which is checked before
-    // the rest is looked at.
+    // SAFETY: the VM passes valid structs, or room for them; `config` starts with its size, which is
+    // checked before the rest is looked at.
     let (config, range) = unsafe { (&*config, &mut *range) };
     let mut initialized = || -> Result<(), String> {
         check_size("ThirdPartyHeapConfig", config.size, size_of::<Config>())?;
@@ -212,6 +213,12 @@ unsafe extern "C" fn initialize(
         chosen.check_free()?;
         slot::set_narrow_shift(chosen.narrow_shift);
         active_plan::set_mutator_offset(config.thread_mutator_offset);
+        #[cfg(feature = "shardsweep")]
+        let table = crate::free_lists::connect(settings.plan, config.thread_free_lists_offset);
+        #[cfg(not(feature = "shardsweep"))]
+        let table = None;
+        // SAFETY: the VM passes room for it.
+        unsafe { bins.write(table.unwrap_or(BinTable::NONE)) };
         *range = if cfg!(feature = "malloc-libc") {
             Range {
                 start: 0,
@@ -343,7 +350,10 @@ unsafe extern "C" fn alloc_tlab(
 unsafe extern "C" fn collect(thread: Thread, exhaustive: i32) {
     fn collect<const COMPRESSED: bool>(thread: Thread, exhaustive: bool) {
         let thread = VMMutatorThread(upcalls::vm_thread(thread));
-        heap::mmtk::<COMPRESSED>().handle_user_collection_request(thread, false, exhaustive);
+        let mmtk = heap::mmtk::<COMPRESSED>();
+        mmtk.handle_user_collection_request(thread, false, exhaustive);
+        #[cfg(feature = "shardsweep")]
+        mmtk::shardsweep::wait_for_purger(mmtk);
     }
     dispatch!(collect(thread, exhaustive != 0))
 }

@@ -10,21 +10,36 @@ use crate::util::{Address, VMThread};
 use crate::vm::VMBinding;
 use shardsweep_policy::{Bin, Heads, Local, Refill, Thread, PAGE_BYTES};
 use std::num::NonZeroUsize;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// Allocates from free lists, whose heads are the first field, so that the VM can pop from them.
-#[repr(C)]
+/// Bytes from the start of a VM thread to its [`Heads`].
+static HEADS_OFFSET: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets where a thread of the VM keeps the heads of its free lists, in bytes from its start. The VM makes
+/// them zero, keeps them as long as the thread has a mutator, and may pop from them. Called once, before
+/// the first mutator is bound.
+pub fn set_heads_offset(offset: usize) {
+    HEADS_OFFSET.store(offset, Ordering::Relaxed);
+}
+
+/// Allocates from free lists whose heads stand in the VM's thread.
 pub struct FreeListAllocator<VM: VMBinding> {
-    /// The lists that the fast path pops from.
-    pub heads: Heads,
+    /// The thread's, or `hidden`.
+    heads: NonNull<Heads>,
     local: Local,
-    /// In a precise stress test the lists that are used in place of `heads`, which then stay empty so
-    /// that every allocation takes the slow path.
+    /// In a precise stress test the lists that are used in place of the thread's, which then stay empty
+    /// so that every allocation takes the slow path.
     hidden: Option<Box<Heads>>,
     tls: VMThread,
     space: &'static MarkSweepSpace<VM>,
     context: Arc<AllocatorContext<VM>>,
 }
+
+// SAFETY: the lists go with the mutator: while its thread runs, that thread alone uses them; while it is
+// stopped, the worker that has the mutator does.
+unsafe impl<VM: VMBinding> Send for FreeListAllocator<VM> {}
 
 impl<VM: VMBinding> FreeListAllocator<VM> {
     pub(crate) fn new(
@@ -34,10 +49,16 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
     ) -> Self {
         let options = &context.options;
         let hide = *options.precise_stress && options.is_stress_test_gc_enabled();
+        let mut hidden: Option<Box<Heads>> = hide.then(Box::default);
+        let in_thread = tls.0.to_address() + HEADS_OFFSET.load(Ordering::Relaxed);
+        let heads = match &mut hidden {
+            Some(hidden) => NonNull::from(&mut **hidden),
+            None => NonNull::new(in_thread.to_mut_ptr()).expect("a mutator has a thread"),
+        };
         FreeListAllocator {
-            heads: Heads::default(),
+            heads,
             local: Local::new(space.next_owner()),
-            hidden: hide.then(Box::default),
+            hidden,
             tls,
             space,
             context,
@@ -50,13 +71,17 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
         Build::bin(size, align).expect("the plan's limit keeps larger objects from this allocator")
     }
 
-    fn heads(&mut self) -> &mut Heads {
-        self.hidden.as_deref_mut().unwrap_or(&mut self.heads)
+    /// The blocks and the lists.
+    fn lists(&mut self) -> (&mut Local, &mut Heads) {
+        // SAFETY: the VM keeps them as long as the mutator lives, or they are in a box of this allocator.
+        // Only the thread itself, or the collector while it is stopped, uses them.
+        (&mut self.local, unsafe { self.heads.as_mut() })
     }
 
     /// What a check of the heap looks at.
     pub(super) fn thread(&self) -> Thread<'_> {
-        (&self.local, self.hidden.as_deref().unwrap_or(&self.heads))
+        // SAFETY: as in `lists`.
+        (&self.local, unsafe { self.heads.as_ref() })
     }
 
     /// Makes free cells and takes the first. None if a collection was needed for it.
@@ -65,8 +90,8 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
         let heap = self.space.heap();
         loop {
             let chunks = self.space.chunk_count();
-            let heads = self.hidden.as_deref_mut().unwrap_or(&mut self.heads);
-            match self.local.refill(heads, heap, bin) {
+            let (local, heads) = self.lists();
+            match local.refill(heads, heap, bin) {
                 Refill::Cell(cell) => return Some(cell),
                 Refill::Charge(pages) => {
                     if !self.space.charge(self.tls, pages.get(), options) {
@@ -85,8 +110,8 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
 
     /// Forgets all blocks, during a collection.
     pub(crate) fn release(&mut self) {
-        let heads = self.hidden.as_deref_mut().unwrap_or(&mut self.heads);
-        let unused = self.local.release(heads);
+        let (local, heads) = self.lists();
+        let unused = local.release(heads);
         self.space.uncharge(unused);
     }
 }
@@ -114,16 +139,18 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
 
     fn alloc(&mut self, size: usize, align: usize, offset: usize) -> Address {
         debug_assert_eq!(offset, 0, "cells cannot be aligned at an offset");
-        match self.heads.pop(Self::bin(size, align)) {
-            Some(cell) => address(cell),
-            None => self.alloc_slow(size, align, offset),
+        if self.hidden.is_none() {
+            if let Some(cell) = self.lists().1.pop(Self::bin(size, align)) {
+                return address(cell);
+            }
         }
+        self.alloc_slow(size, align, offset)
     }
 
     fn alloc_slow_once(&mut self, size: usize, align: usize, _offset: usize) -> Address {
         let bin = Self::bin(size, align);
         // There may be a cell: lists are hidden, or the caller went past the fast path.
-        let cell = self.heads().pop(bin).or_else(|| self.refill(bin));
+        let cell = self.lists().1.pop(bin).or_else(|| self.refill(bin));
         cell.map_or(Address::ZERO, address)
     }
 
@@ -141,8 +168,9 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
     }
 
     fn on_mutator_destroy(&mut self) {
-        let heads = self.hidden.as_deref_mut().unwrap_or(&mut self.heads);
-        let unused = self.local.give_up(heads, self.space.heap());
+        let heap = self.space.heap();
+        let (local, heads) = self.lists();
+        let unused = local.give_up(heads, heap);
         self.space.uncharge(unused);
     }
 }

@@ -24,19 +24,23 @@
 //! |---|---|
 //! | Prepare | one packet a chunk clears the mark bits |
 //! | Closure | objects are marked |
-//! | Release | the global packet empties the pools; then, in any order, one packet a mutator empties its lists and one a chunk finds what is live. The last of the latter adds, if too many pages are resident without being charged, one a chunk that returns some to the OS |
+//! | Release | the global packet empties the pools; then, in any order, one packet a mutator empties its lists and one a chunk finds what is live. The last of the latter adds, if too many pages of blocks with live objects are resident without being charged, one a chunk that returns some to the OS |
+//! | after the pause | a thread of its own returns pages of free blocks to the OS, until the next collection begins |
 //!
 //! Debug builds check the whole heap before marks are cleared, after marking, and at the end.
 
 mod allocator;
 mod pages;
+mod purger;
 mod report;
 mod space;
 mod work;
 
-pub use allocator::FreeListAllocator;
-pub use report::{report, Report};
-pub use shardsweep_policy::{Bin, BinStatistics, Build, Config, Heads, Statistics};
+pub use allocator::{set_heads_offset, FreeListAllocator};
+pub use report::{report, wait_for_purger, Report};
+pub use shardsweep_policy::{
+    Bin, BinStatistics, Build, Config, Heads, Statistics, SMALL_BINS, SMALL_BYTES,
+};
 pub use space::MarkSweepSpace;
 
 use crate::util::heap::layout::vm_layout::BYTES_IN_CHUNK;

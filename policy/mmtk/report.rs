@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the VM prints of the space.
+//! What the VM prints of the space, and asks of it.
 
 use super::space::MarkSweepSpace;
 use crate::util::constants::BYTES_IN_PAGE;
@@ -32,6 +32,15 @@ pub fn report<VM: VMBinding>(mmtk: &MMTK<VM>) -> Option<Report> {
         }
     });
     report
+}
+
+/// Waits until what the last collection has freed is back with the OS, but for what may stay.
+pub fn wait_for_purger<VM: VMBinding>(mmtk: &MMTK<VM>) {
+    mmtk.get_plan().for_each_space(&mut |space| {
+        if let Some(space) = space.downcast_ref::<MarkSweepSpace<VM>>() {
+            space.wait_for_purger();
+        }
+    });
 }
 
 fn of<VM: VMBinding>(space: &MarkSweepSpace<VM>) -> Report {

@@ -2,7 +2,8 @@
 //! The space: what the MarkSweep plan and the tracing of objects see of the heap.
 
 use super::pages::ChunkPageResource;
-use super::work::{ClearMarks, PurgeChunk, ReleaseChunk};
+use super::purger::Purger;
+use super::work::{return_to_os, ClearMarks, PurgeChunk, ReleaseChunk};
 use super::{Build, Config, FreeListAllocator};
 use crate::plan::tracing::{ObjectQueue, OptionObjectQueue};
 use crate::plan::AllocationSemantics;
@@ -47,6 +48,7 @@ pub struct MarkSweepSpace<VM: VMBinding> {
     unreleased: AtomicUsize,
     /// What the last collection found, or this one so far.
     released: Mutex<Released>,
+    purger: Purger,
 }
 
 impl<VM: VMBinding> MarkSweepSpace<VM> {
@@ -69,6 +71,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             owners: AtomicU32::new(0),
             unreleased: AtomicUsize::new(0),
             released: Mutex::new(Released::default()),
+            purger: Purger::new(),
         }
     }
 
@@ -207,6 +210,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// Schedules the clearing of mark bits.
     pub(crate) fn prepare(&mut self, _full_heap: bool) {
+        self.purger.stop();
         self.verify();
         let space = self.for_packets();
         self.schedule(WorkBucketStage::Prepare, |chunk| ClearMarks {
@@ -233,22 +237,36 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     pub(crate) fn end_of_gc(&mut self) {
         debug_assert_eq!(self.unreleased.load(Ordering::Relaxed), 0);
         self.verify();
+        let space = self.for_packets();
+        let pages = self
+            .last_release()
+            .free_pages_to_purge(self.pages_to_keep());
+        space
+            .purger
+            .start(pages, || space.heap().purge_free(return_to_os));
     }
 
-    /// Adds up what was found in a chunk. After the last one, schedules the return of pages to the OS.
+    /// Waits until what the last collection has freed is back with the OS.
+    pub(super) fn wait_for_purger(&self) {
+        self.purger.wait();
+    }
+
+    /// Number of pages that may stay resident without being charged.
+    fn pages_to_keep(&self) -> usize {
+        let policy = &self.common.gc_trigger.policy;
+        KEEP_PAGES.max(policy.get_current_heap_size_in_pages() / KEEP_FRACTION)
+    }
+
+    /// Adds up what was found in a chunk. After the last one, schedules the return to the OS of
+    /// pages that mutators could get at next: those of blocks with live objects.
     pub(super) fn chunk_released(&self, found: Released) {
         self.uncharge(found.uncharged_pages);
         *self.released.lock().unwrap() += found;
         if self.unreleased.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
-        let dirty_pages = self.last_release().dirty_pages;
-        let heap_pages = self
-            .common
-            .gc_trigger
-            .policy
-            .get_current_heap_size_in_pages();
-        let keep = KEEP_PAGES.max(heap_pages / KEEP_FRACTION);
+        let dirty_pages = self.last_release().dirty_live_pages;
+        let keep = self.pages_to_keep();
         if dirty_pages > keep {
             let space = self.for_packets();
             self.schedule(WorkBucketStage::Release, |chunk| PurgeChunk {

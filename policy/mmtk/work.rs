@@ -32,11 +32,11 @@ impl<VM: VMBinding> GCWork<VM> for ReleaseChunk<VM> {
     }
 }
 
-/// Returns pages to the OS, after all chunks have been released.
+/// Returns pages of blocks with live objects to the OS, after all chunks have been released.
 pub struct PurgeChunk<VM: VMBinding> {
     pub space: &'static MarkSweepSpace<VM>,
     pub chunk: Chunk,
-    /// Pages of all chunks that are resident without being charged.
+    /// Such pages of all chunks that are resident without being charged.
     pub dirty_pages: usize,
     /// How many of them may remain so.
     pub keep: usize,
@@ -45,13 +45,16 @@ pub struct PurgeChunk<VM: VMBinding> {
 impl<VM: VMBinding> GCWork<VM> for PurgeChunk<VM> {
     fn do_work(&mut self, _worker: &mut GCWorker<VM>, _mmtk: &'static MMTK<VM>) {
         let heap = self.space.heap();
-        heap.purge_chunk(self.chunk, self.dirty_pages, self.keep, |ranges| {
-            ranges.iter().for_each(return_to_os);
-        });
+        heap.purge_chunk(self.chunk, self.dirty_pages, self.keep, return_to_os);
     }
 }
 
-fn return_to_os(range: &PageRange) {
+/// Gives pages back to the OS, which zeroes them when they are touched again.
+pub fn return_to_os(ranges: &[PageRange]) {
+    ranges.iter().for_each(return_range);
+}
+
+fn return_range(range: &PageRange) {
     let start = std::ptr::with_exposed_provenance_mut(range.start);
     // SAFETY: the pages are mapped, and no live or free cell lies on them.
     let status = unsafe { libc::madvise(start, range.pages * PAGE_BYTES, libc::MADV_DONTNEED) };

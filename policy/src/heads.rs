@@ -20,14 +20,17 @@ use std::num::NonZeroUsize;
 /// Bytes in a free-list head: an address, or 0 for an empty list.
 pub const HEAD_BYTES: usize = 8;
 /// Bytes in [`Heads`], whatever the block size, so that one VM serves every build.
-pub const HEADS_BYTES: usize = MAX_BINS * HEAD_BYTES;
+pub const HEADS_BYTES: usize = MAX_BINS * HEAD_BYTES + size_of::<u64>();
 
 /// The heads of a thread's free lists, by bin: the list of the block that the thread allocates from.
-/// Used by one thread at a time, or by the collector while that thread is stopped.
+/// Used by one thread at a time, or by the collector while that thread is stopped. All zero is empty.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Heads {
     free: [usize; MAX_BINS],
+    /// Bytes of all cells that were ever put into the lists. As cells are taken without a count, this is
+    /// how much the thread has allocated, and a little more.
+    refilled_bytes: u64,
 }
 
 const _: () = assert!(size_of::<Heads>() == HEADS_BYTES && size_of::<usize>() == HEAD_BYTES);
@@ -36,6 +39,7 @@ impl Default for Heads {
     fn default() -> Self {
         Heads {
             free: [0; MAX_BINS],
+            refilled_bytes: 0,
         }
     }
 }
@@ -63,9 +67,16 @@ impl Heads {
         cells(self.free[bin.index()])
     }
 
-    /// Replaces the list of `bin` and returns the old head.
-    pub(crate) fn replace(&mut self, bin: Bin, head: usize) -> usize {
-        std::mem::replace(&mut self.free[bin.index()], head)
+    /// Fills the list of `bin`, which is empty, with the `count` cells that begin at `head`.
+    pub(crate) fn fill(&mut self, bin: Bin, head: NonZeroUsize, count: u32) {
+        debug_assert!(self.is_empty(bin));
+        self.free[bin.index()] = head.get();
+        self.refilled_bytes += u64::from(count) * bin.cell_bytes() as u64;
+    }
+
+    /// Empties the list of `bin` and returns its head.
+    pub(crate) fn take(&mut self, bin: Bin) -> usize {
+        std::mem::take(&mut self.free[bin.index()])
     }
 
     /// Empties all lists.
@@ -162,7 +173,8 @@ mod tests {
         assert_eq!(count, 3);
         let mut heads = Heads::default();
         let bin = Bin::holding(32);
-        heads.replace(bin, head.get());
+        heads.fill(bin, head, count);
+        assert_eq!(heads.refilled_bytes, 3 * 32);
         assert_eq!(heads.cells(bin).count(), 3);
         let popped: Vec<_> = std::iter::from_fn(|| heads.pop(bin))
             .map(|cell| cell.get() - base)

@@ -21,6 +21,8 @@ pub struct Heap<C: Config> {
 pub(crate) struct Pools {
     /// Blocks of no bin. Address space is recycled here for any bin.
     pub free: Stack,
+    /// Blocks of no bin with pages that the OS still holds: taken first, as they cost no page fault.
+    pub dirty: Stack,
     /// By bin, blocks that may have free cells on charged pages.
     pub unswept: Box<[Stack]>,
     /// By bin, blocks that have no such cell but can grow.
@@ -34,6 +36,7 @@ impl Pools {
         let stacks = || (0..bins).map(|_| Stack::default()).collect();
         Pools {
             free: Stack::default(),
+            dirty: Stack::default(),
             unswept: stacks(),
             available: stacks(),
             full: Stack::default(),
@@ -44,10 +47,12 @@ impl Pools {
     pub fn all(&self) -> impl Iterator<Item = (&Stack, State)> {
         let unswept = self.unswept.iter().map(|s| (s, State::PooledUnswept));
         let available = self.available.iter().map(|s| (s, State::PooledAvailable));
-        [(&self.free, State::Free), (&self.full, State::PooledFull)]
-            .into_iter()
-            .chain(unswept)
-            .chain(available)
+        let of_no_bin = [
+            (&self.free, State::Free),
+            (&self.dirty, State::Free),
+            (&self.full, State::PooledFull),
+        ];
+        of_no_bin.into_iter().chain(unswept).chain(available)
     }
 }
 
@@ -121,7 +126,11 @@ impl<C: Config> Heap<C> {
 
     /// Takes a free block and gives it to `bin`.
     pub(crate) fn take_free(&self, bin: Bin) -> Option<Link> {
-        let link = self.pools.free.pop(&self.directory)?;
+        let pools = &self.pools;
+        let link = pools
+            .dirty
+            .pop(&self.directory)
+            .or_else(|| pools.free.pop(&self.directory))?;
         self.block(link).init(bin);
         Some(link)
     }

@@ -19,6 +19,7 @@
 //!              |                                                Directory: chunk -> headers of its blocks
 //!              v  cells, linked through their first word        Pools
 //!            [ ]->[ ]->[ ]->0   (cells of the current block)      free        blocks of no bin
+//!                                                                 dirty       the same, held by the OS in part
 //!                                                                 unswept     by bin: may have free cells
 //!  Local   by bin                                                 available   by bin: can grow
 //!            current    the block that the list comes from        full        nothing left
@@ -52,13 +53,14 @@
 //! |---|---|---|---|---|
 //! | allocation, fast path | pops a cell | - | - | - |
 //! | slow path, reuse | gets the free cells of one page | makes an unswept block current, files the old one | sweeps its next unswept page | adopts from `unswept` |
-//! | slow path, growth | gets the cells of a new page | makes an available, adopted or free block current | opens pages, once charged | adopts from `available`, then from `free` |
+//! | slow path, growth | gets the cells of a new page | makes an available, adopted or free block current | opens pages, once charged | adopts from `available`, then from `dirty`, then from `free` |
 //! | thread exit, memory pressure ([`Local::give_up`]) | emptied | emptied | gets back what was left of its list | get all blocks of the thread |
 //! | marking | - | - | - | - |
 //! | [`Local::release`] | emptied | emptied | - | - |
 //! | [`Heap::begin_release`] | - | - | - | emptied |
 //! | [`Heap::release_chunk`] | - | - | closes dead pages, makes the others unswept, counts live cells | get every block of the chunk |
-//! | [`Heap::purge_chunk`] | - | - | dirty pages return to the OS | - |
+//! | [`Heap::purge_chunk`] | - | - | of blocks with live cells, dirty pages return to the OS | - |
+//! | [`Heap::purge_free`], while threads run | - | - | of free blocks, the same | blocks go from `dirty` to `free` |
 //!
 //! ## What the embedder does
 //!
@@ -67,7 +69,7 @@
 //! - It allocates by [`Heads::pop`] (or compiled code that does the same) and calls [`Local::refill`]
 //!   when that fails. [`Refill::Charge`] asks it to charge pages, which is where it may poll for a
 //!   collection. As the library itself never calls out, no collection can run in its middle.
-//! - At the end of marking it runs the steps of [`Heap::release_chunk`] and [`Heap::purge_chunk`].
+//! - At the end of marking it runs the steps of [`Heap::release_chunk`], [`Heap::purge_chunk`] and [`Heap::purge_free`].
 //!   Mark bits must then stay as they are until the next collection, because sweeping is lazy.
 //! - In debug builds it calls [`Heap::verify`].
 //!

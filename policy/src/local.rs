@@ -102,8 +102,10 @@ impl Local {
         loop {
             let current = self.owned[bin.index()].current;
             if current != NONE {
-                if let Some(head) = heap.block(current).take::<C>(&heap.marks) {
-                    heads.replace(bin, head.get());
+                let block = heap.block(current);
+                let used = block.used_cells();
+                if let Some(head) = block.take::<C>(&heap.marks) {
+                    heads.fill(bin, head, block.used_cells() - used);
                     return true;
                 }
             }
@@ -144,7 +146,9 @@ impl Local {
             return Err(Refill::Charge(missing));
         }
         self.credit -= price;
-        heads.replace(bin, block.grow::<C>(growth).get());
+        let used = block.used_cells();
+        let head = block.grow::<C>(growth);
+        heads.fill(bin, head, block.used_cells() - used);
         Ok(())
     }
 
@@ -189,7 +193,7 @@ impl Local {
             let mut owned = std::mem::take(&mut self.owned[bin.index()]);
             if owned.current != NONE {
                 let block = heap.block(owned.current);
-                let head = heads.replace(bin, 0);
+                let head = heads.take(bin);
                 if head != 0 {
                     block.put_back(head);
                 }

@@ -4,6 +4,7 @@
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
+use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use loom::sync::Arc;
 use loom::thread;
 use shardsweep_policy::stack::{Chain, Link, Links, Stack, NONE};
@@ -254,6 +255,46 @@ fn given_up_blocks_are_adopted_by_one() {
             (&other.local, &other.heads),
         ];
         heap.verify(&threads, charged + their_charge).unwrap();
+    });
+}
+
+/// Pages of free blocks go back to the OS while a thread takes such a block.
+#[test]
+fn a_block_that_is_purged_is_not_taken() {
+    with_heap(|heap| {
+        let bin = Bin::holding(1024);
+        let mut mutator = Mutator::new(1);
+        let mut charged = 0;
+        mutator.alloc(&heap, bin, &mut charged);
+        // Nothing is marked: the block becomes free, and its page stays with the OS.
+        heap.begin_release();
+        assert_eq!(mutator.local.release(&mut mutator.heads), 0);
+        let released: Vec<_> = heap
+            .chunks()
+            .map(|chunk| heap.release_chunk(chunk))
+            .collect();
+        assert_eq!(released[0].dirty_free_pages, 1);
+        let in_hand = Arc::new(AtomicUsize::new(0));
+        let thread = thread::spawn({
+            let (heap, in_hand) = (Arc::clone(&heap), Arc::clone(&in_hand));
+            move || {
+                heap.purge_free(|ranges| {
+                    in_hand.store(ranges[0].start, SeqCst);
+                    in_hand.store(0, SeqCst);
+                })
+            }
+        });
+        let (mut charged, mut mutator) = (0, Mutator::new(2));
+        let cell = mutator.alloc(&heap, bin, &mut charged);
+        assert_ne!(
+            in_hand.load(SeqCst),
+            cell,
+            "the block is with its purger still"
+        );
+        thread.join().unwrap();
+        heap.verify(&[(&mutator.local, &mutator.heads)], charged)
+            .unwrap();
+        assert_eq!(heap.statistics().free_blocks, C::CHUNK_BLOCKS - 1);
     });
 }
 

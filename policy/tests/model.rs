@@ -21,6 +21,8 @@ enum Step {
     Collect,
     /// Collect, then leave so many pages dirty.
     Purge(usize),
+    /// Return some pages of free blocks to the OS.
+    PurgeFree,
     GiveUp(usize),
     /// The thread exits and a new one takes its place.
     Exit(usize),
@@ -32,6 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (1usize..9).prop_map(Step::Kill),
         2 => Just(Step::Collect),
         2 => (0usize..40).prop_map(Step::Purge),
+        1 => Just(Step::PurgeFree),
         1 => (0..THREADS).prop_map(Step::GiveUp),
         1 => (0..THREADS).prop_map(Step::Exit),
     ]
@@ -53,6 +56,25 @@ struct Model<C: Config> {
 
 fn pages(cell: usize, bytes: usize) -> impl Iterator<Item = usize> {
     cell / PAGE_BYTES..=(cell + bytes - 1) / PAGE_BYTES
+}
+
+fn pages_of(cells: &BTreeMap<usize, usize>) -> BTreeSet<usize> {
+    let pages = cells.iter().flat_map(|(&cell, &size)| pages(cell, size));
+    pages.collect()
+}
+
+/// What the OS does with pages that it gets back, none of which may be one of `used`: the contents are lost.
+fn take_back(range: &PageRange, used: &BTreeSet<usize>, resident: &mut BTreeSet<usize>) {
+    for page in pages(range.start, range.pages * PAGE_BYTES) {
+        assert!(!used.contains(&page), "a page in use went to the OS");
+        resident.remove(&page);
+    }
+    // SAFETY: no cell on the pages was handed out.
+    unsafe {
+        word(range.start)
+            .cast::<u8>()
+            .write_bytes(0xdb, range.pages * PAGE_BYTES);
+    }
 }
 
 fn word(address: usize) -> *mut usize {
@@ -98,6 +120,14 @@ impl<C: Config> Model<C> {
             }
             Step::Collect => self.collect(usize::MAX),
             Step::Purge(keep) => self.collect(keep),
+            Step::PurgeFree => {
+                let (used, resident) = (pages_of(&self.used), &mut self.resident);
+                self.space.heap.purge_free(|ranges| {
+                    ranges
+                        .iter()
+                        .for_each(|range| take_back(range, &used, resident));
+                });
+            }
             Step::GiveUp(thread) => self.space.give_up(&mut self.mutators[thread]),
             Step::Exit(thread) => {
                 self.space.give_up(&mut self.mutators[thread]);
@@ -148,7 +178,7 @@ impl<C: Config> Model<C> {
         self.space.verify_marks(self.mutators.iter());
         let released = self.space.release(self.mutators.iter_mut());
         self.used.clone_from(&self.live);
-        let live_pages: BTreeSet<usize> = self.live_pages();
+        let live_pages = pages_of(&self.live);
         let charged = match C::ACCOUNTING {
             Accounting::Page => live_pages.len(),
             Accounting::Block => {
@@ -160,38 +190,13 @@ impl<C: Config> Model<C> {
         assert_eq!(released.charged_pages, charged);
         assert_eq!(released.live_cells, self.live.len());
         assert_eq!(released.live_bytes, self.live.values().sum::<usize>());
-        self.purge(released.dirty_pages, keep, &live_pages);
-        assert!(self.resident.len() <= charged.saturating_add(keep));
-    }
-
-    fn live_pages(&self) -> BTreeSet<usize> {
-        let pages = self
-            .live
-            .iter()
-            .flat_map(|(&cell, &size)| pages(cell, size));
-        pages.collect()
-    }
-
-    fn purge(&mut self, dirty: usize, keep: usize, live: &BTreeSet<usize>) {
-        for chunk in self.space.heap.chunks() {
-            let resident = &mut self.resident;
-            self.space.heap.purge_chunk(chunk, dirty, keep, |ranges| {
-                for range in ranges {
-                    for page in pages(range.start, range.pages * PAGE_BYTES) {
-                        assert!(!live.contains(&page), "a live page went to the OS");
-                        resident.remove(&page);
-                    }
-                    // What the OS takes back is lost.
-                    // SAFETY: the pages have no live cell.
-                    unsafe {
-                        word(range.start)
-                            .cast::<u8>()
-                            .write_bytes(0xdb, range.pages * PAGE_BYTES)
-                    }
-                }
-            });
-        }
+        let resident = &mut self.resident;
+        self.space.purge(released, keep, |range| {
+            take_back(range, &live_pages, resident);
+        });
+        let dirty = released.dirty_live_pages + released.dirty_free_pages;
         assert!(self.space.heap.statistics().dirty_pages <= keep.min(dirty));
+        assert!(self.resident.len() <= charged.saturating_add(keep));
     }
 
     fn check(&self) {

@@ -58,16 +58,10 @@ fn cycle<C: Config>(
     space.mark(live.iter().map(|&(cell, _)| cell));
     let released = space.release(std::iter::once(mutator));
     let mut calls = 0;
-    for chunk in space.heap.chunks() {
-        space
-            .heap
-            .purge_chunk(chunk, released.dirty_pages, SLACK, |ranges| {
-                for range in ranges {
-                    advise(range.start, range.pages * PAGE_BYTES, libc::MADV_DONTNEED);
-                }
-                calls += ranges.len();
-            });
-    }
+    space.purge(released, SLACK, |range| {
+        advise(range.start, range.pages * PAGE_BYTES, libc::MADV_DONTNEED);
+        calls += 1;
+    });
     calls
 }
 

@@ -14,7 +14,7 @@ fn structs() -> Vec<(&'static str, usize, &'static [Field])> {
             vec![$(($name::C_NAME, size_of::<$name>(), $name::FIELDS)),+]
         };
     }
-    list!(RootSink TextSink Layout Plan Config Range Vm Plugin)
+    list!(RootSink TextSink Layout Plan Config FreeLists BinTable Range Vm Plugin)
 }
 
 /// A program that prints a line for each number that the mirror claims.
@@ -44,6 +44,7 @@ fn c_program() -> String {
         "#include \"thirdPartyHeapPlugin.h\"\n#include <stdio.h>\n\
          static void show(const char* what, size_t value) {{ printf(\"%s %zu\\n\", what, value); }}\n\
          int main(void) {{\n{body}\
+         show(\"lists\", THIRD_PARTY_HEAP_FREE_LISTS);\n\
          show(\"version\", THIRD_PARTY_HEAP_ABI_VERSION);\n\
          show(\"wide\", THIRD_PARTY_HEAP_WIDE_SLOT);\n\
          puts(THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL);\nputs(THIRD_PARTY_HEAP_ENTRY_SYMBOL);\n\
@@ -79,7 +80,11 @@ fn expected() -> String {
         RootSet::ALL.len()
     )
     .unwrap();
-    writeln!(lines, "version {ABI_VERSION}\nwide {WIDE_SLOT}").unwrap();
+    writeln!(
+        lines,
+        "lists {FREE_LISTS}\nversion {ABI_VERSION}\nwide {WIDE_SLOT}"
+    )
+    .unwrap();
     lines + "third_party_heap_abi_version\nthird_party_heap_entry\n"
 }
 

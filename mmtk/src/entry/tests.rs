@@ -61,6 +61,7 @@ fn configured(options: &CStr, size: u64) -> Result<Plan, String> {
         moves_objects: 7,
         collects: 7,
         supports_tlab: 7,
+        supports_compressed_oops: 7,
         gc_threads: 7,
     };
     let mut failed = false;

@@ -2,7 +2,7 @@
 //! A VM with one Java thread, a few classes and roots that are words of an array.
 
 use crate::abi::{self, Config, Mutator, MutatorVisitor, Plan, Plugin, RawSlot, RootSet, RootSink};
-use crate::abi::{Layout, Range, TextSink, Thread, Vm, Worker};
+use crate::abi::{BinTable, FreeLists, Layout, Range, TextSink, Thread, Vm, Worker, FREE_LISTS};
 use crate::entry::third_party_heap_entry;
 use crate::layout::tests::{klass, test_layout, ID_INSTANCE, ID_OBJECT_ARRAY, ID_REF};
 use mmtk::util::Address;
@@ -32,6 +32,20 @@ fn plugin() -> &'static Plugin {
 /// A `Thread`: only what the plugin reads.
 struct FakeThread {
     mutator: Mutator,
+    free_lists: FreeLists,
+}
+
+impl FakeThread {
+    fn new(mutator: Mutator) -> *mut Self {
+        let free_lists = FreeLists {
+            heads: [ptr::null_mut(); FREE_LISTS],
+            refilled_bytes: 0,
+        };
+        Box::into_raw(Box::new(Self {
+            mutator,
+            free_lists,
+        }))
+    }
 }
 
 static JAVA_THREAD: AtomicPtr<FakeThread> = AtomicPtr::new(ptr::null_mut());
@@ -62,7 +76,7 @@ unsafe extern "C" fn spawn_worker(worker: Worker) {
     let worker = worker as usize;
     thread::spawn(move || {
         let mutator = ptr::null_mut();
-        let me = Box::into_raw(Box::new(FakeThread { mutator }));
+        let me = FakeThread::new(mutator);
         // SAFETY: a thread and a worker, both used by this thread alone.
         unsafe { (plugin().run_worker)(me.cast(), worker as Worker) }
     });
@@ -372,16 +386,15 @@ impl FakeVm {
                 use_compressed_oops: compressed.into(),
                 object_alignment: 8,
                 thread_mutator_offset: std::mem::offset_of!(FakeThread, mutator) as u32,
+                thread_free_lists_offset: std::mem::offset_of!(FakeThread, free_lists) as u32,
                 min_heap_free_ratio: 40,
                 max_heap_free_ratio: 70,
             };
-            let mut range = Range { start: 0, end: 0 };
-            let status = (plugin().initialize)(&config, &mut range, text, length);
+            let (mut range, mut bins) = (Range { start: 0, end: 0 }, BinTable::NONE);
+            let status = (plugin().initialize)(&config, &mut range, &mut bins, text, length);
             assert_eq!(status, 0, "{}", CStr::from_ptr(text).to_string_lossy());
             assert!(range.start < range.end && (range.end <= 4 << 30) == compressed);
-            let thread = Box::into_raw(Box::new(FakeThread {
-                mutator: ptr::null_mut(),
-            }));
+            let thread = FakeThread::new(ptr::null_mut());
             (*thread).mutator = (plugin().bind_mutator)(thread.cast());
             JAVA_THREAD.store(thread, Ordering::Release);
             for (class, klass) in Class::ALL.iter().zip(&KLASSES) {

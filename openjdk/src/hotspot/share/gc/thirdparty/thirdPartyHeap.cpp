@@ -8,6 +8,7 @@
 #include "gc/shared/referenceProcessor.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
+#include "gc/thirdparty/thirdPartyHeapBins.hpp"
 #include "gc/thirdparty/thirdPartyHeapDCmds.hpp"
 #include "gc/thirdparty/thirdPartyHeapDriver.hpp"
 #include "gc/thirdparty/thirdPartyHeapLayout.hpp"
@@ -74,14 +75,17 @@ jint ThirdPartyHeap::initialize() {
   config.use_compressed_oops = UseCompressedOops;
   config.object_alignment = ObjectAlignmentInBytes;
   config.thread_mutator_offset = in_bytes(ThirdPartyHeapThreadLocalData::mutator_offset());
+  config.thread_free_lists_offset = in_bytes(ThirdPartyHeapThreadLocalData::free_lists_offset());
   config.min_heap_free_ratio = MinHeapFreeRatio;
   config.max_heap_free_ratio = MaxHeapFreeRatio;
 
   ThirdPartyHeapRange range;
+  ThirdPartyHeapBinTable bins;
   char error[1 * K] = "";
-  if (plugin()->initialize(&config, &range, error, sizeof(error)) != 0) {
+  if (plugin()->initialize(&config, &range, &bins, error, sizeof(error)) != 0) {
     ThirdPartyHeapLoader::exit_with_error("%s", error);
   }
+  ThirdPartyHeapBins::set(bins);
   _reserved = MemRegion((HeapWord*)range.start, (HeapWord*)range.end);
   if (UseCompressedOops) {
     CompressedOops::initialize(_reserved);
@@ -129,21 +133,43 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   if (*gc_overhead_limit_was_exceeded) {
     return NULL;
   }
-  ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(Thread::current());
+  Thread* const thread = Thread::current();
+  const size_t bytes = size * HeapWordSize;
+  void* object = NULL;
+  if (ThirdPartyHeapBins::exist() && bytes <= ThirdPartyHeapBins::max_bytes()) {
+    object = ThirdPartyHeapThreadLocalData::pop(thread, ThirdPartyHeapBins::of(bytes));
+  }
+  // Compiled code takes cells without counting them: they count as allocated by the thread when they enter its
+  // lists. The caller counts each object.
+  if (object != NULL) {
+    thread->incr_allocated_bytes(-(jlong)bytes);
+    return (HeapWord*)object;
+  }
+  const uint64_t refilled_before = ThirdPartyHeapThreadLocalData::refilled_bytes(thread);
+  object = allocate_from_plugin(thread, bytes);
+  const uint64_t refilled = ThirdPartyHeapThreadLocalData::refilled_bytes(thread) - refilled_before;
+  if (object != NULL && refilled != 0) {
+    thread->incr_allocated_bytes((jlong)(refilled - bytes));
+  }
+  return (HeapWord*)object;
+}
+
+void* ThirdPartyHeap::allocate_from_plugin(Thread* thread, size_t bytes) {
+  ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(thread);
   assert(mutator != NULL, "only Java threads allocate");
-  void* object = plugin()->alloc(mutator, size * HeapWordSize);
+  void* object = plugin()->alloc(mutator, bytes);
   if (object == NULL && !can_collect()) {
     wait_until_collection_enabled();
-    object = plugin()->alloc(mutator, size * HeapWordSize);
+    object = plugin()->alloc(mutator, bytes);
   }
   if (object == NULL) {
     clear_soft_references();
-    object = plugin()->alloc(mutator, size * HeapWordSize);
+    object = plugin()->alloc(mutator, bytes);
   }
   if (object == NULL) {
     _overhead_limit.reset();
   }
-  return (HeapWord*)object;
+  return object;
 }
 
 // They must have fallen before an OutOfMemoryError, also when the plugin sees without a collection that a request cannot be met.
@@ -189,6 +215,10 @@ size_t ThirdPartyHeap::capacity() const {
 
 size_t ThirdPartyHeap::used() const {
   return plugin()->used_bytes();
+}
+
+bool ThirdPartyHeap::supports_inline_contig_alloc() const {
+  return ThirdPartyHeapBins::exist();
 }
 
 bool ThirdPartyHeap::is_maximal_no_gc() const {

@@ -33,6 +33,7 @@ private:
   bool can_collect() const;
   void wait_until_collection_enabled();
   void clear_soft_references();
+  void* allocate_from_plugin(Thread* thread, size_t bytes);
 
 protected:
   virtual HeapWord* allocate_new_tlab(size_t min_size, size_t requested_size, size_t* actual_size);
@@ -64,6 +65,9 @@ public:
   virtual size_t tlab_used(Thread* thread) const             { return used(); }
   virtual size_t max_tlab_size() const                       { return largest_tlab() / HeapWordSize; }
   virtual size_t unsafe_max_tlab_alloc(Thread* thread) const { return largest_tlab(); }
+
+  // HotSpot's name for inline allocation without TLABs, which here is a pop from a free list of the thread.
+  virtual bool supports_inline_contig_alloc() const;
 
   virtual void collect(GCCause::Cause cause);
   virtual void do_full_collection(bool clear_all_soft_refs);

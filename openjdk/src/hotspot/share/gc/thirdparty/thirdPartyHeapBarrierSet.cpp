@@ -2,22 +2,23 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 #include "precompiled.hpp"
-#include "gc/shared/barrierSetAssembler.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "runtime/thread.hpp"
+#include "utilities/macros.hpp"
+#include CPU_HEADER(gc/thirdparty/thirdPartyHeapBarrierSetAssembler)
 #ifdef COMPILER1
 #include "gc/shared/c1/barrierSetC1.hpp"
 #endif
 #ifdef COMPILER2
-#include "gc/shared/c2/barrierSetC2.hpp"
+#include "gc/thirdparty/c2/thirdPartyHeapBarrierSetC2.hpp"
 #endif
 
 ThirdPartyHeapBarrierSet::ThirdPartyHeapBarrierSet() : BarrierSet(
-    make_barrier_set_assembler<BarrierSetAssembler>(),
+    make_barrier_set_assembler<ThirdPartyHeapBarrierSetAssembler>(),
     make_barrier_set_c1<BarrierSetC1>(),
-    make_barrier_set_c2<BarrierSetC2>(),
+    make_barrier_set_c2<ThirdPartyHeapBarrierSetC2>(),
     NULL /* barrier_set_nmethod */,
     BarrierSet::FakeRtti(BarrierSet::ThirdPartyHeapBarrierSet)) {}
 

@@ -135,9 +135,30 @@ typedef struct ThirdPartyHeapConfig {
   uint32_t use_compressed_oops;
   uint32_t object_alignment;        /* always 8 */
   uint32_t thread_mutator_offset;   /* ThirdPartyHeapMutator* inside a thread; null if it has none */
+  uint32_t thread_free_lists_offset; /* ThirdPartyHeapFreeLists inside a thread */
   uint32_t min_heap_free_ratio;     /* percent of the heap that are to be free after a collection: at least */
   uint32_t max_heap_free_ratio;     /* ... and at most */
 } ThirdPartyHeapConfig;
+
+/*
+ * The free lists that stand in each thread, at ThirdPartyHeapConfig.thread_free_lists_offset: the VM makes them
+ * empty, and takes cells from them without a call. The plugin fills them in alloc, and empties them in a collection
+ * and when the mutator is destroyed.
+ */
+#define THIRD_PARTY_HEAP_FREE_LISTS 56
+typedef struct ThirdPartyHeapFreeLists {
+  void*    heads[THIRD_PARTY_HEAP_FREE_LISTS]; /* by bin: a free cell, whose first word is the next one, or null */
+  uint64_t refilled_bytes;                     /* bytes of all cells that alloc has put into the lists */
+} ThirdPartyHeapFreeLists;
+
+/*
+ * How a list is found. An object of at most max_bytes is allocated so:
+ *   bin = bins[(bytes + 7) >> 3]; cell = heads[bin]; if cell is null, call alloc; else heads[bin] = *(void**)cell
+ */
+typedef struct ThirdPartyHeapBinTable {
+  const uint8_t* bins;              /* null: there are no lists */
+  uint64_t       max_bytes;
+} ThirdPartyHeapBinTable;
 
 /* The address range that objects may lie in; with compressed oops it ends at or below 32 GiB. */
 typedef struct ThirdPartyHeapRange {
@@ -201,7 +222,8 @@ typedef struct ThirdPartyHeapPluginTable {
 
   /* Parses "key=value,..." (may be null) after the MMTK_* environment, which it overrides. */
   int32_t (*configure)(const char* options, ThirdPartyHeapPlan* plan, char* error, size_t error_size);
-  int32_t (*initialize)(const ThirdPartyHeapConfig* config, ThirdPartyHeapRange* range, char* error, size_t error_size);
+  int32_t (*initialize)(const ThirdPartyHeapConfig* config, ThirdPartyHeapRange* range, ThirdPartyHeapBinTable* bins,
+                        char* error, size_t error_size);
   void (*enable_collection)(ThirdPartyHeapThread* thread, const ThirdPartyHeapLayout* layout);
 
   ThirdPartyHeapMutator* (*bind_mutator)(ThirdPartyHeapThread* thread);

@@ -10,12 +10,13 @@
 #include "utilities/debug.hpp"
 #include "utilities/sizes.hpp"
 
-// What each thread holds for the plugin. Only Java threads have a mutator.
+// What each thread holds for the plugin. Only Java threads have a mutator, and cells in their free lists.
 class ThirdPartyHeapThreadLocalData {
 private:
-  ThirdPartyHeapMutator* _mutator;
+  ThirdPartyHeapMutator*  _mutator;
+  ThirdPartyHeapFreeLists _free_lists;
 
-  ThirdPartyHeapThreadLocalData() : _mutator(NULL) {}
+  ThirdPartyHeapThreadLocalData() : _mutator(NULL), _free_lists() {}
 
   static ThirdPartyHeapThreadLocalData* data(Thread* thread) {
     assert(UseThirdPartyHeap, "Sanity");
@@ -24,6 +25,7 @@ private:
 
 public:
   static void create(Thread* thread) {
+    STATIC_ASSERT(sizeof(ThirdPartyHeapThreadLocalData) <= sizeof(GCThreadLocalData));
     new (data(thread)) ThirdPartyHeapThreadLocalData();
   }
 
@@ -35,9 +37,27 @@ public:
     data(thread)->_mutator = mutator;
   }
 
-  // From the start of a Thread.
+  static uint64_t refilled_bytes(Thread* thread) {
+    return data(thread)->_free_lists.refilled_bytes;
+  }
+
+  // The first cell of a free list, which it leaves; NULL if there is none. Compiled code does the same.
+  static void* pop(Thread* thread, uint bin) {
+    void*& head = data(thread)->_free_lists.heads[bin];
+    void* const cell = head;
+    if (cell != NULL) {
+      head = *(void**)cell;
+    }
+    return cell;
+  }
+
+  // From the start of a Thread, as all offsets here.
   static ByteSize mutator_offset() {
     return Thread::gc_data_offset() + byte_offset_of(ThirdPartyHeapThreadLocalData, _mutator);
+  }
+
+  static ByteSize free_lists_offset() {
+    return Thread::gc_data_offset() + byte_offset_of(ThirdPartyHeapThreadLocalData, _free_lists);
   }
 };
 

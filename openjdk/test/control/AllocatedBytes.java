@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary A thread's count of allocated bytes follows what it allocates, small and large, inline or not.
+ * @modules jdk.management
+ * @library /lib
+ * @run main/othervm -Xmx64m AllocatedBytes
+ * @run main/othervm -Xmx64m -Xint AllocatedBytes
+ */
+
+import com.sun.management.ThreadMXBean;
+import heap.Check;
+import heap.Heap;
+import java.lang.management.ManagementFactory;
+
+public class AllocatedBytes {
+    private static final int OBJECTS = 200_000;
+
+    private static Object sink;
+
+    public static void main(String[] args) {
+        // The first call of the bean allocates, too.
+        counted(() -> sink = null);
+        expect(OBJECTS * 128L, counted(() -> Heap.churn(OBJECTS * 128L)), "small arrays");
+        expect(40L * Heap.MIB, counted(() -> {
+            for (int i = 0; i < 40; i++) {
+                sink = new byte[Heap.MIB];
+            }
+        }), "large arrays");
+    }
+
+    private static long counted(Runnable work) {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long id = Thread.currentThread().getId();
+        long before = threads.getThreadAllocatedBytes(id);
+        work.run();
+        return threads.getThreadAllocatedBytes(id) - before;
+    }
+
+    /** Cells are counted when they enter a thread's free lists; some of them a collection takes away unused. */
+    private static void expect(long bytes, long counted, String what) {
+        Check.that(counted >= bytes * 0.98 && counted <= bytes * 1.2, bytes + " bytes of " + what + " are counted as " + counted);
+    }
+}
