@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary After a collection, the kernel holds no more of the mark-sweep space than is charged.
+ * @requires vm.opt.ThirdPartyHeapPlugin == "ms-64k" | vm.opt.ThirdPartyHeapPlugin == "ms-64k-block" | vm.opt.ThirdPartyHeapPlugin == "ms-4k"
+ * @modules java.management
+ * @library /lib
+ * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xmx200m ResidentMemory
+ * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms200m -Xmx200m -XX:-UseCompressedOops ResidentMemory
+ */
+
+import heap.Check;
+import heap.Heap;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.management.ObjectName;
+
+public class ResidentMemory {
+    private static final int OBJECTS = 800_000;
+    private static final long KIB = 1024;
+
+    public static void main(String[] args) throws Exception {
+        List<byte[]> live = new ArrayList<>();
+        for (int stride : new int[] {1000, 3, 50, 20_000}) {
+            for (int i = 0; i < OBJECTS; i++) {
+                byte[] object = new byte[i * 31 % 300];
+                if (i % stride == 0) {
+                    live.add(object);
+                }
+            }
+            System.gc();
+            check(live.size() + " arrays live");
+            live.subList(0, live.size() / 2).clear();
+        }
+    }
+
+    private static void check(String when) throws Exception {
+        String info = heapInfo();
+        long charged = number(info, "([0-9]+)K charged") * KIB;
+        long total = Runtime.getRuntime().totalMemory();
+        long resident = resident(info);
+        long slack = Math.max(Heap.MIB, total / 20);
+        Check.that(resident <= charged + slack, resident + " bytes are resident, " + charged + " charged, of " + total + ", with " + when);
+        Check.that(resident >= charged / 2, "only " + resident + " bytes are resident, " + charged + " charged: the addresses are wrong");
+    }
+
+    private static String heapInfo() throws Exception {
+        ObjectName commands = new ObjectName("com.sun.management:type=DiagnosticCommand");
+        return (String) ManagementFactory.getPlatformMBeanServer().invoke(commands, "gcHeapInfo", null, null);
+    }
+
+    private static long number(String text, String regex) {
+        Matcher matcher = Pattern.compile(regex).matcher(text);
+        Check.that(matcher.find(), "no " + regex + " in:\n" + text);
+        return Long.parseLong(matcher.group(1));
+    }
+
+    /** What the kernel holds of the mark-sweep space, by its own count. */
+    private static long resident(String info) throws IOException {
+        String line = info.lines().filter(each -> each.startsWith(" ms ")).findFirst().orElseThrow();
+        List<long[]> ranges = merged(Pattern.compile("0x([0-9a-f]+)-0x([0-9a-f]+)").matcher(line).results().map(ResidentMemory::range));
+        Check.that(!ranges.isEmpty(), "the space has addresses: " + line);
+        long sum = 0;
+        boolean inside = false;
+        for (String each : Files.readAllLines(Path.of("/proc/self/smaps"))) {
+            Matcher header = Pattern.compile("^([0-9a-f]+)-([0-9a-f]+) ").matcher(each);
+            if (header.find()) {
+                long[] mapping = range(header);
+                inside = ranges.stream().anyMatch(range -> range[0] <= mapping[0] && mapping[1] <= range[1] + 1);
+            } else if (inside && each.startsWith("Rss:")) {
+                sum += number(each, "([0-9]+) kB") * KIB;
+            }
+        }
+        return sum;
+    }
+
+    /** Ranges, adjacent ones as one, as the kernel shows them. */
+    private static List<long[]> merged(Stream<long[]> ranges) {
+        List<long[]> merged = new ArrayList<>();
+        ranges.sorted(Comparator.comparingLong(range -> range[0])).forEach(range -> {
+            long[] last = merged.isEmpty() ? null : merged.get(merged.size() - 1);
+            if (last != null && last[1] + 1 == range[0]) {
+                last[1] = range[1];
+            } else {
+                merged.add(range);
+            }
+        });
+        return merged;
+    }
+
+    private static long[] range(MatchResult ends) {
+        return new long[] {Long.parseUnsignedLong(ends.group(1), 16), Long.parseUnsignedLong(ends.group(2), 16)};
+    }
+}
