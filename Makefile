@@ -4,7 +4,7 @@
 # Variables given on the command line (DEBUG=fastdebug, BUILD=stock, PLAN=Immix, ...) reach the scripts as environment variables.
 
 MAKEFLAGS += --no-print-directory
-.PHONY: help jdk plugins plugin lusearch sweep test jtreg clean
+.PHONY: help jdk plugins plugin lusearch dacapo sweep test jtreg clean
 .DEFAULT_GOAL := help
 
 help: ## print this
@@ -21,6 +21,9 @@ plugin: ## build one: BUILD=stock
 
 lusearch: ## build build/lusearch.jar
 	@scripts/lusearch.sh
+
+dacapo: ## download DaCapo 9.12-bach-MR1 and 23.11-chopin (GBs); prints the variables that point shardsweep at them
+	@scripts/dacapo.sh
 
 sweep: ## measure with what is built, and report: PRESET=quick|full
 	@scripts/sweep.sh

@@ -129,17 +129,41 @@ def geometric_means(ratios: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*by, "geometric_mean", "cells"])
 
 
+MINHEAP_POINT = ["benchmark", "build", "threads"]
+
+
+def agree(low: float, high: float) -> bool:
+    """Whether two minheaps in MiB, `low` no larger than `high`, differ by at most 1 MiB or 5 %."""
+    return bool(high - low <= max(1.0, 0.05 * low))
+
+
 def repeat_spread(minheaps: pd.DataFrame) -> pd.DataFrame:
     """Smallest, median and largest minheap of each point that was measured more than once, and whether they agree.
 
-    They agree when they differ by at most 1 MiB or by at most 5 % of the smallest.
+    They agree in the sense of `agree`.
     """
     rows = []
-    key_columns = ["benchmark", "build", "threads"]
-    for key, group in minheaps.dropna(subset=["value"]).groupby(key_columns, sort=False):
+    for key, group in minheaps.dropna(subset=["value"]).groupby(MINHEAP_POINT, sort=False):
         values = group["value"].astype(float)
         if len(values) < 2:
             continue
         low, high = values.min(), values.max()
-        rows.append((*key, low, values.median(), high, len(values), high - low <= max(1.0, 0.05 * low)))
-    return pd.DataFrame(rows, columns=[*key_columns, "smallest", "median", "largest", "repeats", "agree"])
+        rows.append((*key, low, values.median(), high, len(values), agree(low, high)))
+    return pd.DataFrame(rows, columns=[*MINHEAP_POINT, "smallest", "median", "largest", "repeats", "agree"])
+
+
+def compare_runs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """The minheap of each point in two runs of a grid (medians over repeats), and whether the two agree.
+
+    A minheap that only one of the runs has agrees with nothing; that both have none, they agree upon.
+    """
+    medians = [
+        run[run["metric"] == "minheap"].groupby(MINHEAP_POINT, sort=False, dropna=False)["value"].median()
+        for run in (first, second)
+    ]
+    both = pd.concat(medians, axis="columns", keys=["first", "second"]).astype(float).reset_index()
+    both["agree"] = [
+        pd.isna(one) and pd.isna(other) or agree(min(one, other), max(one, other))
+        for one, other in zip(both["first"], both["second"], strict=True)
+    ]
+    return both

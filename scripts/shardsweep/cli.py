@@ -24,6 +24,7 @@ examples:
   shardsweep minheap --builds ms-64k,ms-4k --threads 1,24,48
   shardsweep perf --builds ms-64k,ms-4k --baseline ms-4k --heaps 50,100,200
   shardsweep report build/sweeps/FOLDER     tables, plots and page again, also of an unfinished sweep
+  shardsweep repeat FOLDER FOLDER           do two runs of the same grid agree?
 
 a sweep's folder holds:
   report.html  the report          results.csv  every measurement, one a row
@@ -32,7 +33,7 @@ a sweep's folder holds:
 MINHEAP = """\
 Finds the smallest heap in which a benchmark runs, by number of mutator threads (Sinclair's report, sections 4 and 5).
 
-The heap is doubled from --start until it is enough, then bisected to 1 MiB. A size that fails is tried --attempts
+The heap grows by a quarter from --start until it is enough; then it is found to 1 MiB. A size that fails is tried --attempts
 times. Out of memory and time-out (--limit) mean: too small. A crash or a wrong result never does: it is tried again,
 reported, and if no attempt says anything about memory, the point has no minheap.
 """
@@ -45,6 +46,10 @@ THREADS = "Measures time by number of mutator threads (Sinclair's report, sectio
 RSS = """\
 Samples resident memory over time (Sinclair's report, section 5.1): does a build's accounting change what is really
 held?
+"""
+REPEAT = """\
+Compares the minheaps of two runs of the same grid, point by point. Says that they agree within 1 MiB or 5 % at every
+point, or lists those at which they do not and exits with 1.
 """
 
 
@@ -94,6 +99,12 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="tables, plots and page of a sweep, finished or not")
     report.add_argument("folder", type=Path, help="the sweep's folder")
     report.set_defaults(run=lambda options: _report(options.folder))
+
+    repeat = commands.add_parser("repeat", help="compares the minheaps of two runs of the same grid",
+                                 description=REPEAT, formatter_class=form)  # fmt: skip
+    repeat.add_argument("first", type=Path, help="the folder of a sweep")
+    repeat.add_argument("second", type=Path, help="that of another run of it")
+    repeat.set_defaults(run=lambda options: _repeat(options.first, options.second))
 
     builds = commands.add_parser("builds", help="lists the builds, and what is missing for those that are not there")
     builds.set_defaults(run=_builds)
@@ -153,9 +164,9 @@ RUN_OPTIONS = ("out", "profile", "processors", "dry_run", "run", "experiment")
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="the sweep's folder (default: one below "
                         "build/sweeps for each state of grid, JVM, plugins and jar)")  # fmt: skip
-    parser.add_argument("--profile", default="local", help="where jobs run: local (default), slurm, or a "
-                        "folder with a Snakemake profile")  # fmt: skip
-    parser.add_argument("--processors", type=int, metavar="N", help="processors of a cluster's node (profile slurm)")
+    parser.add_argument("--profile", default="local", help="where jobs run: local (default), slurm, "
+                        "kubernetes, or a folder with a Snakemake profile")  # fmt: skip
+    parser.add_argument("--processors", type=int, metavar="N", help="processors of a cluster's node")
     parser.add_argument("--dry-run", action="store_true", help="only list the points, and which are measured already")
 
 
@@ -212,6 +223,23 @@ def _report(folder: Path) -> int:
         print(f"shardsweep: {line}", file=sys.stderr)
     print(f"Report: {page}")
     return 1 if problems else 0
+
+
+def _repeat(first: Path, second: Path) -> int:
+    from rich.console import Console
+
+    from shardsweep import analysis, sweep, tables, tidy
+
+    compared = analysis.compare_runs(*(tidy.read(folder / sweep.RESULTS) for folder in (first, second)))
+    if compared.empty:
+        raise UserError(f"neither {first} nor {second} has a minheap")
+    apart = len(compared[~compared["agree"]])
+    if not apart:
+        print(f"The minheaps of all {len(compared)} points agree within 1 MiB or 5 %.")
+        return 0
+    tables.show(tables.repeat(compared), Console(width=None if sys.stdout.isatty() else 200))
+    print(f"shardsweep: {apart} of {len(compared)} points do not agree within 1 MiB or 5 %", file=sys.stderr)
+    return 1
 
 
 def _builds(_: argparse.Namespace) -> int:

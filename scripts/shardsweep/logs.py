@@ -4,6 +4,7 @@
 import enum
 import gzip
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -206,10 +207,15 @@ def _add(collections: dict[int, Collection], pause: re.Match, before: float, aft
 
 
 def _statistics(output: str) -> dict[str, float]:
-    """mmtk-core's statistics of the timed iteration, by their names; empty where none were printed."""
+    """mmtk-core's statistics of the timed iteration, by their names; empty where none were printed.
+
+    `GC` is the number of collections, `time.other` and `time.stw` are milliseconds outside and inside of their pauses.
+    """
     header = output.rfind(MMTk_HEADER)
     footer = output.find(MMTk_FOOTER, header)
     if header < 0 or footer < 0:
         return {}
     names, values = output[header:footer].splitlines()[1:3]
-    return {name: float(value) for name, value in zip(names.split(), values.split(), strict=True)}
+    read = {name: float(value) for name, value in zip(names.split(), values.split(), strict=True)}
+    # The smallest and largest of nothing are infinite.
+    return {name: value for name, value in read.items() if math.isfinite(value)}

@@ -39,8 +39,8 @@ class Search:
 def search(probe: Callable[[int, int], Outcome], start: int, largest: int, attempts: int) -> Search:
     """Finds the smallest heap, in MiB, at which `probe(heap, attempt)` passes.
 
-    From `start` the heap is doubled until it is enough (a heap far too large costs more time than one too small), then
-    bisected. A size passes if one of `attempts` does; it is too small if an attempt says so and none passes. If no
+    From `start` the heap grows by a quarter until it is enough, then what is left is cut at a third: a heap that is
+    enough costs a whole run, one that is too small ends early, so the search stays low. A size passes if one of `attempts` does; it is too small if an attempt says so and none passes. If no
     attempt passes and none says so either, the search stops: a crash is no statement about size.
     """
     result = Search(End.BROKEN, None)
@@ -63,10 +63,10 @@ def search(probe: Callable[[int, int], Outcome], start: int, largest: int, attem
         if heap == largest:
             result.end = End.TOO_LARGE
             return result
-        low, heap = heap, min(heap * 2, largest)
+        low, heap = heap, min(heap + max(heap // 4, 1), largest)
     high = heap
     while verdict is not None and high - low > 1:
-        middle = (low + high) // 2
+        middle = low + max((high - low) // 3, 1)
         verdict = passes(middle)
         if verdict is True:
             high = middle

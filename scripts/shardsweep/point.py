@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """One job of the workflow: measures one point of the grid and writes what came of it as JSON.
 
-`python -m shardsweep.point ID`, in the folder of a sweep. The JSON holds `rows` (of the result table), `notes` (every
-run that did not pass, with its log) and `point`.
+`python -m shardsweep.point ID FILE`, in the folder of a sweep. FILE is JSON and holds `rows` (of the result table),
+`notes` (every run that did not pass, with its log) and `point`.
 """
 
 import dataclasses
@@ -155,16 +155,15 @@ def _measures(iteration: Iteration) -> list[tuple[str, float, str]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measures the point whose id is the first argument, in the current folder, which is that of a sweep."""
-    wanted = (arguments or sys.argv[1:])[0]
-    folder = Path.cwd()
+    """Measures the point with the id of the first argument into the file that the second one names."""
+    wanted, file = (arguments or sys.argv[1:])[:2]
+    folder, file = Path.cwd(), Path(file)
     try:
         whole = grid.load(folder / GRID_FILE)
         point = next((point for point in grid.points(whole) if point.id == wanted), None)
         if point is None:
             raise UserError(f"{folder / GRID_FILE} has no point {wanted}")
         result = measure(folder, point, whole.experiments()[point.experiment])
-        file = result_file(folder, point)
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(".partial")
         partial.write_text(json.dumps(result, indent=1))

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -97,6 +98,8 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
     points = grid.points(grid.load(folder / point.GRID_FILE))
     with lock(folder) as held:
         machine.record(folder / MACHINE, [name for each in points for name in each.builds])
+        # To jobs that run elsewhere, Snakemake sends only what is in its working directory.
+        shutil.copyfile(WORKFLOW / "Snakefile", folder / "Snakefile")
         command = _snakemake(folder, profile, processors)
         log = folder / "snakemake.log"
         with log.open("a") as output:
@@ -111,7 +114,7 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
                 _stop(process)
                 raise UserError(f"interrupted; the same command goes on where it stopped, in {folder}") from None
         if process.returncode != 0 and not any((folder / "jobs" / f"{each.id}.log").exists() for each in points):
-            raise UserError(f"the workflow did not start: {_last_line(log)}")
+            raise UserError(f"the workflow ended before any point was begun: {_last_line(log)}")
         left = [each for each in points if not point.result_file(folder, each).exists()]
         for each in left:
             print(f"shardsweep: {each.id}: {_why(folder, each, log)}", file=sys.stderr)
@@ -142,8 +145,10 @@ def _snakemake(folder: Path, profile: str, processors: int | None) -> list[str]:
     threads = ("--set-threads", f"measure={processors}") if processors else ()
     return [
         *(sys.executable, "-m", "snakemake"),
-        *("--snakefile", str(WORKFLOW / "Snakefile"), "--directory", str(folder)),
+        *("--snakefile", str(folder / "Snakefile"), "--directory", str(folder)),
         *("--profile", str(profile_folder(profile))),
+        # Where a profile has a storage provider, what a job makes goes there: to where it would be without one.
+        *("--default-storage-prefix", str(folder)),
         # Points already there are results, whatever changed since; the folder's own lock replaces Snakemake's,
         # which would outlive a killed run.
         *("--rerun-triggers", "mtime", "--rerun-incomplete", "--nolock", "--keep-going"),

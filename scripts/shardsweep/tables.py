@@ -119,6 +119,17 @@ def spread(table: pd.DataFrame) -> list[Table]:
     return [Table("spread", "Repeated minheaps (MiB)", columns, rows, "They agree within 1 MiB or 5 %.")]
 
 
+def repeat(compared: pd.DataFrame) -> Table:
+    """The points at which two runs of a grid do not agree, of what `analysis.compare_runs` gives."""
+    rows = [
+        [row.benchmark, row.build, _threads(row.threads), number(row.first, 0) or "NONE",
+         number(row.second, 0) or "NONE"]
+        for row in compared[~compared["agree"]].itertuples()
+    ]  # fmt: skip
+    columns = ["benchmark", "build", "threads", "first", "second"]
+    return Table("repeat", "Minheaps that do not agree (MiB)", columns, rows, "They would within 1 MiB or 5 %.")
+
+
 def performance(table: pd.DataFrame, baseline: str) -> list[Table]:
     """Every metric of the timed iteration: median, interval and ratio to the baseline, cell by cell."""
     found = []

@@ -29,7 +29,8 @@ def tiny_jar(jdk, tmp_path_factory) -> Path:
         [jdk / "bin" / "javac", "-XDignore.symbol.file", "-d", folder, HERE / "java" / "Tiny.java"], check=True
     )
     jar = folder / "tiny.jar"
-    subprocess.run([jdk / "bin" / "jar", "cfe", jar, "Tiny", "-C", folder, "Tiny.class"], check=True)
+    classes = ("-C", folder, "Tiny.class", "-C", folder, "Harness.class")
+    subprocess.run([jdk / "bin" / "jar", "cfe", jar, "Tiny", *classes], check=True)
     return jar
 
 

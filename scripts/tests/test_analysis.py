@@ -2,12 +2,13 @@
 """The analysis, checked against what the report publishes and against values worked out by hand."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from shardsweep import analysis, published, tidy
+from shardsweep import analysis, cli, published, tidy
 
 REGRESSIONS = published.regressions()
 
@@ -101,6 +102,54 @@ def test_repeats_agree_within_one_mebibyte_or_five_percent(values, agree):
     rows = [row("a", None, value, metric="minheap", invocation=i) for i, value in enumerate(values)]
     spread = analysis.repeat_spread(tidy.frame(rows))
     assert spread["agree"].tolist() == [agree]
+
+
+def recorded(**changed: float | None):
+    """Published minheaps of section 4.2 as the results of a run, those of the named builds at 24 threads changed."""
+    known = published.minheaps()
+    known = known[(known["section"] == "4.2") & (known["table"] == "2")]
+    rows = []
+    for each in known.itertuples():
+        value = changed.get(each.build.replace("-", "_"), each.minheap) if each.threads == 24 else each.minheap
+        rows.append({**row(each.build, None, value, metric="minheap"), "threads": each.threads})
+    return tidy.frame(rows)
+
+
+def minheap_of(build: str) -> float:
+    table = recorded()
+    return float(table[(table.build == build) & (table.threads == 24)]["value"].iloc[0])
+
+
+def test_two_runs_are_compared_point_by_point():
+    same = analysis.compare_runs(recorded(), recorded())
+    assert len(same) == 36 and same["agree"].all()
+    near, far = minheap_of("mark-compact") + 1, minheap_of("semi-space") * 1.06
+    compared = analysis.compare_runs(recorded(), recorded(mark_compact=near, semi_space=far))
+    apart = compared[~compared["agree"]]
+    assert apart[["build", "threads", "second"]].values.tolist() == [["semi-space", 24, far]]
+
+
+def test_a_minheap_that_only_one_run_has_is_a_difference():
+    compared = analysis.compare_runs(recorded(semi_space=None), recorded())
+    assert compared[~compared["agree"]]["build"].tolist() == ["semi-space"]
+    assert analysis.compare_runs(recorded(semi_space=None), recorded(semi_space=None))["agree"].all()
+    fewer = recorded()
+    compared = analysis.compare_runs(fewer[fewer.threads != 48], fewer)
+    assert set(compared[~compared["agree"]]["threads"]) == {48}
+
+
+def test_the_command_says_whether_two_runs_agree(tmp_path, capsys):
+    for name, table in (("one", recorded()), ("two", recorded(semi_space=minheap_of("semi-space") * 2))):
+        (tmp_path / name).mkdir()
+        tidy.write(table, tmp_path / name / "results.csv")
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    assert cli.main(["repeat", one, one]) == 0
+    assert "all 36 points agree" in capsys.readouterr().out
+    assert cli.main(["repeat", one, two]) == 1
+    said = capsys.readouterr()
+    assert "1 of 36 points do not agree" in said.err
+    (line,) = [line for line in said.out.splitlines() if "semi-space" in line]
+    assert re.findall(r"\d+", line) == ["24", "18", "36"]
 
 
 def test_table_survives_a_round_trip(tmp_path):

@@ -20,7 +20,7 @@ def refused(done, said: str) -> None:
     assert said in lines[0]
 
 
-@pytest.mark.parametrize("name", ["sweep", "minheap", "perf", "threads", "rss", "report", "builds"])
+@pytest.mark.parametrize("name", ["sweep", "minheap", "perf", "threads", "rss", "report", "repeat", "builds"])
 def test_every_command_explains_itself(shardsweep, name):
     top, own = shardsweep("--help"), shardsweep(name, "--help")
     assert top.returncode == own.returncode == 0
@@ -42,9 +42,10 @@ def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
         ((*MINHEAP, "--suite", "dacapo"), "unknown suite dacapo: there are shardsweep, dacapobach, dacapochopin"),
         ((*MINHEAP, "--suite", "dacapobach"), "set DACAPO_BACH"),
         ((*MINHEAP, "--largest", "4"), "minheap.largest: is smaller than start"),
-        ((*MINHEAP, "--profile", "cloud"), "no profile cloud: there are local, slurm"),
+        ((*MINHEAP, "--profile", "cloud"), "no profile cloud: there are kubernetes, local, slurm"),
         ((*MINHEAP, "--profile", "slurm"), "say with --processors how many a node has"),
         (("report", "nowhere"), "nowhere is not the folder of a sweep"),
+        (("repeat", "nowhere", "elsewhere"), "nowhere/results.csv is not there"),
     ],
 )
 def test_bad_input_gets_one_line(shardsweep, arguments, said):

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Grids: the presets, the points, and what a malformed one says."""
 
+import tomllib
+
 import pytest
 
-from shardsweep import catalog, grid
+from shardsweep import catalog, grid, published
 from shardsweep.errors import UserError
 
 MINIMAL = {"minheap": {"builds": ["ms-64k"], "threads": [1]}}
@@ -25,6 +27,18 @@ def test_quick_and_full_cover_what_they_promise():
     assert full.minheap.threads == [1, 6, 12, 18, 24, 30, 36, 42, 48]
     assert full.perf_by_heap.invocations == full.perf_by_threads.invocations == 20
     assert set(full.experiments()) == {"minheap", "perf-by-heap", "perf-by-threads", "rss"}
+
+
+def test_every_plugin_that_a_build_names_can_be_made():
+    table = tomllib.loads((catalog.ROOT / "mmtk" / "builds.toml").read_text())
+    named = {file.stem.removeprefix("libmmtk_") for build in catalog.builds().values() for file in build.files[1:]}
+    assert named <= set(table)
+
+
+def test_full_has_a_counterpart_of_every_build_that_the_report_measures():
+    full = grid.load(grid.PRESETS / "full.yml")
+    assert set(published.COUNTERPARTS) <= set(full.minheap.builds)
+    assert set(published.minheaps()["threads"]) <= set(full.minheap.threads)
 
 
 def test_every_build_runs_with_its_own_plugin_and_plan():

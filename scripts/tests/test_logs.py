@@ -125,7 +125,7 @@ def test_statistics_of_mmtk_are_read_by_name(tmp_path):
     text = (LOGS / "passed-serial.log").read_text()
     # The format of print_stats in mmtk 0.33.0's util/statistics/stats.rs.
     printed = (
-        f"{logs.MMTk_HEADER}\nGC\ttime.other\ttime.stw\twork.total\t\n7\t12.50\t3.25\t100\t\n"
+        f"{logs.MMTk_HEADER}\nGC\ttime.other\ttime.stw\twork.total\twork.min\t\n7\t12.50\t3.25\t100\tinf\t\n"
         f"Total time: 15.75 ms\n{logs.MMTk_FOOTER}\n"
     )
     file = tmp_path / "mmtk.log"
