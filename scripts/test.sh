@@ -17,7 +17,7 @@ test_shell() {
 }
 
 test_python() {
-  need_packages python3 python3-venv chromium slurm-wlm munge procps openjdk-17-jdk-headless
+  need_packages python3 python3-venv chromium slurm-wlm munge procps curl unzip openssl rsync openjdk-17-jdk-headless
   python3 -m unittest discover -s . -p 'test_*.py'
   ./venv.sh
   "$OUT/venv/bin/python" -m pytest -q
