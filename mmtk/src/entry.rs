@@ -219,16 +219,14 @@ unsafe extern "C" fn initialize(
         let table = None;
         // SAFETY: the VM passes room for it.
         unsafe { bins.write(table.unwrap_or(BinTable::NONE)) };
-        *range = if cfg!(feature = "malloc-libc") {
-            Range {
-                start: 0,
-                end: 1 << VMLayout::LOG_ARCH_ADDRESS_SPACE,
-            }
+        let addresses = if cfg!(feature = "malloc-libc") {
+            0..1 << VMLayout::LOG_ARCH_ADDRESS_SPACE
         } else {
-            Range {
-                start: chosen.range().start as u64,
-                end: chosen.range().end as u64,
-            }
+            chosen.range()
+        };
+        *range = Range {
+            start: addresses.start as u64,
+            end: addresses.end as u64,
         };
         settings.builder.set_vm_layout(chosen.layout);
         set_heap_size(&mut settings, config)?;

@@ -74,9 +74,8 @@ impl Purger {
                 0 => usize::MAX,
                 pages => pages,
             };
-            let left = self.pages.load(Ordering::Relaxed).saturating_sub(done);
-            // Not if it has been stopped meanwhile.
-            let subtract = |pages: usize| Some(pages.min(left));
+            // Of 0, if it has been stopped meanwhile, 0 remain.
+            let subtract = |pages: usize| Some(pages.saturating_sub(done));
             let _ = self
                 .pages
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract);

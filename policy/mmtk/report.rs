@@ -25,22 +25,26 @@ pub struct Report {
 
 /// The state of the mark-sweep space, if the plan has one. Exact while mutators are stopped.
 pub fn report<VM: VMBinding>(mmtk: &MMTK<VM>) -> Option<Report> {
-    let mut report = None;
-    mmtk.get_plan().for_each_space(&mut |space| {
-        if let Some(space) = space.downcast_ref::<MarkSweepSpace<VM>>() {
-            report = Some(of(space));
-        }
-    });
-    report
+    ask(mmtk, of)
 }
 
 /// Waits until what the last collection has freed is back with the OS, but for what may stay.
 pub fn wait_for_purger<VM: VMBinding>(mmtk: &MMTK<VM>) {
+    ask(mmtk, MarkSweepSpace::wait_for_purger);
+}
+
+/// What the plan's mark-sweep space answers, if it has one.
+fn ask<VM: VMBinding, T>(
+    mmtk: &MMTK<VM>,
+    question: impl Fn(&MarkSweepSpace<VM>) -> T,
+) -> Option<T> {
+    let mut answer = None;
     mmtk.get_plan().for_each_space(&mut |space| {
         if let Some(space) = space.downcast_ref::<MarkSweepSpace<VM>>() {
-            space.wait_for_purger();
+            answer = Some(question(space));
         }
     });
+    answer
 }
 
 fn of<VM: VMBinding>(space: &MarkSweepSpace<VM>) -> Report {

@@ -33,9 +33,9 @@ a sweep's folder holds:
 MINHEAP = """\
 Finds the smallest heap in which a benchmark runs, by number of mutator threads (Sinclair's report, sections 4 and 5).
 
-The heap grows by a quarter from --start until it is enough; then it is found to 1 MiB. A size that fails is tried --attempts
-times. Out of memory and time-out (--limit) mean: too small. A crash or a wrong result never does: it is tried again,
-reported, and if no attempt says anything about memory, the point has no minheap.
+The heap grows by a quarter from --start until it is enough; then it is found to 1 MiB. A size that fails is tried
+--attempts times. Out of memory and time-out (--limit) mean: too small. A crash or a wrong result never does: it is
+tried again, reported, and if no attempt says anything about memory, the point has no minheap.
 """
 PERF = """\
 Measures time by heap size (Sinclair's report, section 6.2.2): total, mutator and collector time, collections, pauses,

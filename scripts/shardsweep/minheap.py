@@ -40,8 +40,9 @@ def search(probe: Callable[[int, int], Outcome], start: int, largest: int, attem
     """Finds the smallest heap, in MiB, at which `probe(heap, attempt)` passes.
 
     From `start` the heap grows by a quarter until it is enough, then what is left is cut at a third: a heap that is
-    enough costs a whole run, one that is too small ends early, so the search stays low. A size passes if one of `attempts` does; it is too small if an attempt says so and none passes. If no
-    attempt passes and none says so either, the search stops: a crash is no statement about size.
+    enough costs a whole run, one that is too small ends early, so the search stays low. A size passes if one of
+    `attempts` does; it is too small if an attempt says so and none passes. If no attempt passes and none says so
+    either, the search stops: a crash is no statement about size.
     """
     result = Search(End.BROKEN, None)
     failed_by: dict[int, Outcome] = {0: None}

@@ -32,8 +32,7 @@ public class HeapDumps {
         Path byJcmd = Path.of("jcmd.hprof").toAbsolutePath();
         ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).dumpHeap(byBean.toString(), true);
         check(byBean);
-        Check.matches("Heap dump file created", Tool.run(Tool.ofJdk("jcmd"), Long.toString(ProcessHandle.current().pid()),
-                "GC.heap_dump", byJcmd.toString()), "GC.heap_dump");
+        Check.matches("Heap dump file created", Tool.jcmd("GC.heap_dump", byJcmd.toString()), "GC.heap_dump");
         check(byJcmd);
         Reference.reachabilityFence(live);
         onOutOfMemory();

@@ -27,23 +27,15 @@ public class Jcmd {
         histogram();
     }
 
-    private static String jcmd(String... arguments) throws InterruptedException {
-        String[] command = new String[arguments.length + 2];
-        command[0] = Tool.ofJdk("jcmd");
-        command[1] = Long.toString(ProcessHandle.current().pid());
-        System.arraycopy(arguments, 0, command, 2, arguments.length);
-        return Tool.run(command);
-    }
-
     private static void run() throws InterruptedException {
         long before = Heap.collections();
-        String output = jcmd("GC.run");
+        String output = Tool.jcmd("GC.run");
         Check.matches("Command executed successfully", output, "GC.run");
         Check.that(Heap.collections() > before, "GC.run collects");
     }
 
     private static void heapInfo() throws InterruptedException {
-        String output = jcmd("GC.heap_info");
+        String output = Tool.jcmd("GC.heap_info");
         Check.matches("total [0-9]+K, used [0-9]+K", output, "sizes in GC.heap_info");
         Check.matches("Metaspace +used [0-9]+K", output, "the metaspace in GC.heap_info");
         String plan = System.getProperty("test.java.opts", "");
@@ -61,7 +53,7 @@ public class Jcmd {
             live[i] = new Counted();
             live[i] = new Counted();
         }
-        String[] fields = jcmd("GC.class_histogram").lines().filter(line -> line.endsWith(" Jcmd$Counted"))
+        String[] fields = Tool.jcmd("GC.class_histogram").lines().filter(line -> line.endsWith(" Jcmd$Counted"))
                 .findFirst().orElseThrow(() -> new AssertionError("no Jcmd$Counted in the histogram")).trim().split("\\s+");
         Check.equal(INSTANCES, Integer.parseInt(fields[1]), "live instances");
         // Header of 12 bytes (16 without compressed class pointers) and two longs.

@@ -3,7 +3,6 @@
  * @test
  * @summary After a collection, the kernel holds no more of the mark-sweep space than is charged.
  * @requires vm.opt.ThirdPartyHeapPlugin == "ms-64k" | vm.opt.ThirdPartyHeapPlugin == "ms-64k-block" | vm.opt.ThirdPartyHeapPlugin == "ms-4k"
- * @modules java.management
  * @library /lib
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xmx200m ResidentMemory
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms200m -Xmx200m -XX:-UseCompressedOops ResidentMemory
@@ -11,8 +10,8 @@
 
 import heap.Check;
 import heap.Heap;
+import heap.Tool;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -22,7 +21,6 @@ import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import javax.management.ObjectName;
 
 public class ResidentMemory {
     private static final int OBJECTS = 800_000;
@@ -44,18 +42,13 @@ public class ResidentMemory {
     }
 
     private static void check(String when) throws Exception {
-        String info = heapInfo();
+        String info = Tool.jcmd("GC.heap_info");
         long charged = number(info, "([0-9]+)K charged") * KIB;
         long total = Runtime.getRuntime().totalMemory();
         long resident = resident(info);
         long slack = Math.max(Heap.MIB, total / 20);
         Check.that(resident <= charged + slack, resident + " bytes are resident, " + charged + " charged, of " + total + ", with " + when);
         Check.that(resident >= charged / 2, "only " + resident + " bytes are resident, " + charged + " charged: the addresses are wrong");
-    }
-
-    private static String heapInfo() throws Exception {
-        ObjectName commands = new ObjectName("com.sun.management:type=DiagnosticCommand");
-        return (String) ManagementFactory.getPlatformMBeanServer().invoke(commands, "gcHeapInfo", null, null);
     }
 
     private static long number(String text, String regex) {

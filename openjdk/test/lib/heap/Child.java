@@ -155,9 +155,7 @@ public final class Child {
 
     /** Runs jcmd of the JDK under test on it and returns what that prints. */
     public String jcmd(String... arguments) throws InterruptedException {
-        List<String> command = new ArrayList<>(List.of(Tool.ofJdk("jcmd"), Long.toString(pid())));
-        command.addAll(List.of(arguments));
-        return Tool.run(command.toArray(String[]::new));
+        return Tool.jcmd(pid(), arguments);
     }
 
     private String read(String name) {

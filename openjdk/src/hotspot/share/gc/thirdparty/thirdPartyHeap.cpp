@@ -136,7 +136,7 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   Thread* const thread = Thread::current();
   const size_t bytes = size * HeapWordSize;
   void* object = NULL;
-  if (ThirdPartyHeapBins::exist() && bytes <= ThirdPartyHeapBins::max_bytes()) {
+  if (ThirdPartyHeapBins::has(bytes)) {
     object = ThirdPartyHeapThreadLocalData::pop(thread, ThirdPartyHeapBins::of(bytes));
   }
   // Compiled code takes cells without counting them: they count as allocated by the thread when they enter its

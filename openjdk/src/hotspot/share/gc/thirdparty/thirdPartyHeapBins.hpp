@@ -24,11 +24,13 @@ public:
   // Larger objects have none.
   static size_t max_bytes() { return _table.max_bytes; }
 
+  static bool has(size_t bytes) { return exist() && bytes <= max_bytes(); }
+
   // By size in words.
   static address table()    { return (address)_table.bins; }
 
   static uint of(size_t bytes) {
-    assert(exist() && bytes <= max_bytes(), "no list has cells of " SIZE_FORMAT " bytes", bytes);
+    assert(has(bytes), "no list has cells of " SIZE_FORMAT " bytes", bytes);
     return _table.bins[(bytes + BytesPerWord - 1) >> LogBytesPerWord];
   }
 };

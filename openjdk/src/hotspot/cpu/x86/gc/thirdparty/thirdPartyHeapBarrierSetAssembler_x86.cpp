@@ -24,7 +24,7 @@ void ThirdPartyHeapBarrierSetAssembler::eden_allocate(MacroAssembler* masm, Regi
   assert_different_registers(obj, var_size_in_bytes, t1, rscratch1);
   const int heads = in_bytes(ThirdPartyHeapThreadLocalData::free_lists_offset());
   const bool is_constant = var_size_in_bytes == noreg;
-  if (!ThirdPartyHeapBins::exist() || (is_constant && (size_t)con_size_in_bytes > ThirdPartyHeapBins::max_bytes())) {
+  if (is_constant ? !ThirdPartyHeapBins::has(con_size_in_bytes) : !ThirdPartyHeapBins::exist()) {
     __ jmp(slow_case);
   } else if (is_constant) {
     const int offset = ThirdPartyHeapBins::of(con_size_in_bytes) * wordSize;

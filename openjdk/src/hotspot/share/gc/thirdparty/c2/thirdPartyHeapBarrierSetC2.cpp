@@ -25,28 +25,23 @@ Node* ThirdPartyHeapBarrierSetC2::split(PhaseMacroExpand* macro, Node*& ctrl, No
   return macro->transform_later(new IfTrueNode(branch));
 }
 
-// Whether the size is a constant that is known to have a list.
-bool ThirdPartyHeapBarrierSetC2::has_bin(PhaseMacroExpand* macro, Node* size_in_bytes) {
-  return (julong)macro->igvn().find_long_con(size_in_bytes, -1) <= ThirdPartyHeapBins::max_bytes();
-}
-
-// Where the thread has the head of the list for an object of this size, which is not too large for one.
-Node* ThirdPartyHeapBarrierSetC2::head_address(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* size_in_bytes) {
+// Where the thread has the head of a list, by the offset of that among the heads.
+Node* ThirdPartyHeapBarrierSetC2::head_address(PhaseMacroExpand* macro, Node* offset) {
   Node* const thread = macro->transform_later(new ThreadLocalNode());
   const int heads = in_bytes(ThirdPartyHeapThreadLocalData::free_lists_offset());
-  if (has_bin(macro, size_in_bytes)) {
-    const uint bin = ThirdPartyHeapBins::of(macro->igvn().find_long_con(size_in_bytes, 0));
-    return macro->basic_plus_adr(macro->top(), thread, heads + bin * wordSize);
-  }
+  Node* const first = macro->basic_plus_adr(macro->top(), thread, heads);
+  return macro->basic_plus_adr(macro->top(), first, offset);
+}
+
+// That offset for an object whose size the compiler does not know, and which is not too large for a list.
+Node* ThirdPartyHeapBarrierSetC2::head_offset(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* size_in_bytes) {
   Node* const rounded = macro->transform_later(new AddLNode(size_in_bytes, macro->longcon(BytesPerWord - 1)));
   Node* const words = macro->transform_later(new URShiftLNode(rounded, macro->intcon(LogBytesPerWord)));
   Node* const table = macro->makecon(TypeRawPtr::make(ThirdPartyHeapBins::table()));
   Node* const entry = macro->basic_plus_adr(macro->top(), table, words);
   Node* const bin = macro->make_load(ctrl, mem, entry, 0, TypeInt::UBYTE, T_BOOLEAN);
   Node* const index = macro->transform_later(new ConvI2LNode(bin));
-  Node* const offset = macro->transform_later(new LShiftLNode(index, macro->intcon(LogBytesPerWord)));
-  Node* const first = macro->basic_plus_adr(macro->top(), thread, heads);
-  return macro->basic_plus_adr(macro->top(), first, offset);
+  return macro->transform_later(new LShiftLNode(index, macro->intcon(LogBytesPerWord)));
 }
 
 // The loads hang on their control, as those of a TLAB's bounds do in BarrierSetC2: a collection changes the
@@ -60,11 +55,16 @@ Node* ThirdPartyHeapBarrierSetC2::obj_allocate(PhaseMacroExpand* macro, Node* me
   }
   Node* ctrl = toobig_false;
   Node* too_large = NULL;
-  if (!has_bin(macro, size_in_bytes)) {
+  Node* offset;
+  const jlong known_size = macro->igvn().find_long_con(size_in_bytes, -1);
+  if (ThirdPartyHeapBins::has(known_size)) {
+    offset = macro->longcon(ThirdPartyHeapBins::of(known_size) * wordSize);
+  } else {
     Node* const max = macro->longcon(ThirdPartyHeapBins::max_bytes());
     too_large = split(macro, ctrl, new CmpULNode(size_in_bytes, max), BoolTest::gt);
+    offset = head_offset(macro, ctrl, mem, size_in_bytes);
   }
-  Node* const head = head_address(macro, ctrl, mem, size_in_bytes);
+  Node* const head = head_address(macro, offset);
   Node* const cell = macro->make_load(ctrl, mem, head, 0, TypeRawPtr::BOTTOM, T_ADDRESS);
   needgc_ctrl = split(macro, ctrl, new CmpPNode(cell, macro->zerocon(T_ADDRESS)), BoolTest::eq);
   if (too_large != NULL) {

@@ -9,8 +9,8 @@
 // Allocation by C2: a pop from one of the thread's free lists, if the plugin has such.
 class ThirdPartyHeapBarrierSetC2 : public BarrierSetC2 {
 private:
-  static bool has_bin(PhaseMacroExpand* macro, Node* size_in_bytes);
-  static Node* head_address(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* size_in_bytes);
+  static Node* head_address(PhaseMacroExpand* macro, Node* offset);
+  static Node* head_offset(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* size_in_bytes);
   static Node* split(PhaseMacroExpand* macro, Node*& ctrl, Node* cmp, int test);
 
 public:
