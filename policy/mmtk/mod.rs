@@ -10,7 +10,7 @@
 //! | [`MarkSweepSpace`] | `native_ms::MarkSweepSpace` | marks; charges pages, adds chunks, or else has a collection run |
 //! | [`FreeListAllocator`] | `FreeListAllocator` | a mutator's free lists |
 //! | `pages::ChunkPageResource` | `BlockPageResource` | counts charged pages; takes chunks from the address space |
-//! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release and purge chunks |
+//! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release chunks |
 //!
 //! ## What is counted
 //!
@@ -24,8 +24,8 @@
 //! |---|---|
 //! | Prepare | one packet a chunk clears the mark bits |
 //! | Closure | objects are marked |
-//! | Release | the global packet empties the pools; then, in any order, one packet a mutator empties its lists and one a chunk finds what is live. The last of the latter adds, if too many pages of blocks with live objects are resident without being charged, one a chunk that returns some to the OS |
-//! | after the pause | a thread of its own returns pages of free blocks to the OS, until the next collection begins |
+//! | Release | the global packet empties the pools; then, in any order, one packet a mutator empties its lists and one a chunk finds what is live |
+//! | after the pause | a thread of its own, the purger, returns pages that are not charged to the OS, until the next collection begins |
 //!
 //! Debug builds check the whole heap before marks are cleared, after marking, and at the end.
 

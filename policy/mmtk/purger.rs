@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The return of free memory to the OS while mutators run. Unmapping a page takes longer than finding out
-//! that it is free, so that the pause would be made of little else in a large heap.
+//! The thread that returns free memory to the OS while mutators run.
 
+use shardsweep_policy::{PageRange, PAGE_BYTES};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::thread;
+
+/// Batches of pages, each returned at a step, which yields the number of pages.
+type Batches = Box<dyn Iterator<Item = usize> + Send>;
 
 /// A thread that purges after each collection, one batch after the other. It touches no object, and the VM
 /// does not know it.
 pub struct Purger {
     /// Pages that are still to be returned.
     pages: AtomicUsize,
-    /// Held during a batch.
-    batch: Mutex<()>,
+    /// Where they come from. Locked during a batch.
+    batches: Mutex<Batches>,
     changed: Condvar,
     /// Whether there is a thread; unknown before the first start.
     alive: OnceLock<bool>,
@@ -23,25 +26,28 @@ impl Purger {
     pub fn new() -> Self {
         Purger {
             pages: AtomicUsize::new(0),
-            batch: Mutex::new(()),
+            batches: Mutex::new(Box::new(std::iter::empty())),
             changed: Condvar::new(),
             alive: OnceLock::new(),
         }
     }
 
-    /// Starts to return `pages` pages. `purge` returns a batch and says how many pages that were; 0 means
-    /// that there are none left. Only the first call's is used.
-    pub fn start(&'static self, pages: usize, purge: impl Fn() -> usize + Send + 'static) {
-        if pages != 0 && *self.alive.get_or_init(|| self.spawn(purge)) {
-            let _batch = self.batch.lock().unwrap();
+    /// Starts to return `pages` pages, or fewer if `batches` have no more.
+    pub fn start(
+        &'static self,
+        pages: usize,
+        batches: impl Iterator<Item = usize> + Send + 'static,
+    ) {
+        if *self.alive.get_or_init(|| self.spawn()) {
+            *self.batches.lock().unwrap() = Box::new(batches);
             self.pages.store(pages, Ordering::Relaxed);
             self.changed.notify_all();
         }
     }
 
-    fn spawn(&'static self, purge: impl Fn() -> usize + Send + 'static) -> bool {
+    fn spawn(&'static self) -> bool {
         let thread = thread::Builder::new().name("MMTk purger".to_owned());
-        let spawned = thread.spawn(move || self.run(&purge));
+        let spawned = thread.spawn(|| self.run());
         if let Err(error) = &spawned {
             warn!("free memory stays resident: there is no thread to return it: {error}");
         }
@@ -51,34 +57,51 @@ impl Purger {
     /// Stops, after at most one more batch: none is begun before the next start.
     pub fn stop(&self) {
         self.pages.store(0, Ordering::Relaxed);
-        let _batch = self.batch.lock().unwrap();
+        let _in_no_batch = self.batches.lock().unwrap();
         self.changed.notify_all();
     }
 
     /// Waits until nothing is left to be returned.
     pub fn wait(&self) {
-        let mut batch = self.batch.lock().unwrap();
+        let mut batches = self.batches.lock().unwrap();
         while self.pages.load(Ordering::Relaxed) != 0 {
-            batch = self.changed.wait(batch).unwrap();
+            batches = self.changed.wait(batches).unwrap();
         }
     }
 
-    fn run(&self, purge: &impl Fn() -> usize) -> ! {
+    fn run(&self) -> ! {
         loop {
-            let mut batch = self.batch.lock().unwrap();
+            let mut batches = self.batches.lock().unwrap();
             while self.pages.load(Ordering::Relaxed) == 0 {
                 self.changed.notify_all();
-                batch = self.changed.wait(batch).unwrap();
+                batches = self.changed.wait(batches).unwrap();
             }
-            let done = match purge() {
-                0 => usize::MAX,
-                pages => pages,
-            };
+            let done = batches.next().unwrap_or(usize::MAX);
             // Of 0, if it has been stopped meanwhile, 0 remain.
             let subtract = |pages: usize| Some(pages.saturating_sub(done));
             let _ = self
                 .pages
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract);
         }
+    }
+}
+
+/// Gives pages back to the OS, which zeroes them when they are touched again.
+pub fn return_to_os(ranges: &[PageRange]) {
+    ranges.iter().for_each(return_range);
+}
+
+fn return_range(range: &PageRange) {
+    let start = std::ptr::with_exposed_provenance_mut(range.start);
+    // SAFETY: the pages are mapped, and no live or free cell lies on them.
+    let status = unsafe { libc::madvise(start, range.pages * PAGE_BYTES, libc::MADV_DONTNEED) };
+    if status != 0 {
+        // Nothing is lost but memory. The system refuses if the pages are locked in memory, for one.
+        warn!(
+            "{} pages at {:#x} stay resident: {}",
+            range.pages,
+            range.start,
+            std::io::Error::last_os_error()
+        );
     }
 }

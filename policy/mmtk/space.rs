@@ -2,8 +2,8 @@
 //! The space: what the MarkSweep plan and the tracing of objects see of the heap.
 
 use super::pages::ChunkPageResource;
-use super::purger::Purger;
-use super::work::{return_to_os, ClearMarks, PurgeChunk, ReleaseChunk};
+use super::purger::{return_to_os, Purger};
+use super::work::{ClearMarks, ReleaseChunk};
 use super::{Build, Config, FreeListAllocator};
 use crate::plan::tracing::{ObjectQueue, OptionObjectQueue};
 use crate::plan::AllocationSemantics;
@@ -44,8 +44,6 @@ pub struct MarkSweepSpace<VM: VMBinding> {
     chunks: AtomicUsize,
     /// Number of allocators made so far.
     owners: AtomicU32,
-    /// Chunks that this collection has not released yet.
-    unreleased: AtomicUsize,
     /// What the last collection found, or this one so far.
     released: Mutex<Released>,
     purger: Purger,
@@ -69,7 +67,6 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             heap: OnceLock::new(),
             chunks: AtomicUsize::new(0),
             owners: AtomicU32::new(0),
-            unreleased: AtomicUsize::new(0),
             released: Mutex::new(Released::default()),
             purger: Purger::new(),
         }
@@ -224,8 +221,6 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.verify_marks();
         self.heap().begin_release();
         *self.released.lock().unwrap() = Released::default();
-        self.unreleased
-            .store(self.heap().chunks().count(), Ordering::Relaxed);
         let space = self.for_packets();
         self.schedule(WorkBucketStage::Release, |chunk| ReleaseChunk {
             space,
@@ -235,15 +230,13 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 
     /// Called when all work of the collection is done.
     pub(crate) fn end_of_gc(&mut self) {
-        debug_assert_eq!(self.unreleased.load(Ordering::Relaxed), 0);
         self.verify();
-        let space = self.for_packets();
-        let pages = self
-            .last_release()
-            .free_pages_to_purge(self.pages_to_keep());
-        space
-            .purger
-            .start(pages, || space.heap().purge_free(return_to_os));
+        let pages = self.last_release().dirty_pages;
+        let excess = pages.saturating_sub(self.pages_to_keep());
+        if excess != 0 {
+            let space = self.for_packets();
+            space.purger.start(excess, space.heap().purge(return_to_os));
+        }
     }
 
     /// Waits until what the last collection has freed is back with the OS.
@@ -257,25 +250,10 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         KEEP_PAGES.max(policy.get_current_heap_size_in_pages() / KEEP_FRACTION)
     }
 
-    /// Adds up what was found in a chunk. After the last one, schedules the return to the OS of
-    /// pages that mutators could get at next: those of blocks with live objects.
+    /// Adds up what was found in a chunk.
     pub(super) fn chunk_released(&self, found: Released) {
         self.uncharge(found.uncharged_pages);
         *self.released.lock().unwrap() += found;
-        if self.unreleased.fetch_sub(1, Ordering::AcqRel) != 1 {
-            return;
-        }
-        let dirty_pages = self.last_release().dirty_live_pages;
-        let keep = self.pages_to_keep();
-        if dirty_pages > keep {
-            let space = self.for_packets();
-            self.schedule(WorkBucketStage::Release, |chunk| PurgeChunk {
-                space,
-                chunk,
-                dirty_pages,
-                keep,
-            });
-        }
     }
 
     /// Clears the mark bits of a chunk.
@@ -294,11 +272,13 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         unsafe { &*std::ptr::from_ref(self) }
     }
 
-    /// Adds a packet for each chunk to a bucket.
+    /// Adds a packet for each chunk to a bucket, for the lowest chunk last: of what packets put into the
+    /// pools, threads then get the lowest blocks first.
     fn schedule<W: GCWork<VM>>(&self, stage: WorkBucketStage, packet: impl Fn(Chunk) -> W) {
         let packets = self
             .heap()
             .chunks()
+            .rev()
             .map(|chunk| Box::new(packet(chunk)) as _);
         self.scheduler.work_buckets[stage].bulk_add(packets.collect());
     }

@@ -5,7 +5,7 @@
 //! Everything but the link is used by the block's owner alone (a thread, or the collector while all
 //! threads are stopped); the fields are relaxed atomics, which cost what plain ones do, because
 //! statistics may look at them at any time. Ownership passes through a [`Stack`](crate::stack::Stack), which orders the
-//! accesses.
+//! accesses. The dirty pages alone are shared, with whoever purges while threads run: [`DirtyPages`].
 
 use crate::config::{Accounting, Config, LOG_PAGE_BYTES, PAGE_BYTES};
 use crate::heads::{cells, Linker};
@@ -15,7 +15,7 @@ use crate::size_class::Bin;
 use crate::stack::NONE;
 use crate::sync;
 use std::num::NonZeroUsize;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
 
 /// Which list a block is on.
@@ -63,8 +63,9 @@ pub struct Block {
     open: AtomicU64,
     /// Open pages whose free cells have not been linked since the last collection.
     unswept: AtomicU64,
-    /// Pages that are not open but may still be held from the OS.
-    dirty: AtomicU64,
+    /// Pages that are not open but may still be held from the OS. Between collections they only become
+    /// fewer, and only through [`DirtyPages`].
+    dirty: sync::AtomicU64,
     pub(crate) next: sync::AtomicU32,
     /// Cells found live by the last collection.
     live: AtomicU32,
@@ -73,6 +74,8 @@ pub struct Block {
     owner: AtomicU32,
     bin: AtomicU8,
     state: AtomicU8,
+    /// Whether there is a [`DirtyPages`].
+    dirty_held: sync::AtomicBool,
 }
 
 #[cfg(not(loom))]
@@ -94,13 +97,14 @@ impl Block {
             free: AtomicUsize::new(0),
             open: AtomicU64::new(0),
             unswept: AtomicU64::new(0),
-            dirty: AtomicU64::new(0),
+            dirty: sync::AtomicU64::new(0),
             next: sync::AtomicU32::new(NONE),
             live: AtomicU32::new(0),
             used: AtomicU32::new(0),
             owner: AtomicU32::new(0),
             bin: AtomicU8::new(0),
             state: AtomicU8::new(State::Free as u8),
+            dirty_held: sync::AtomicBool::new(false),
         }
     }
 
@@ -157,16 +161,23 @@ impl Block {
     }
 
     pub(crate) fn dirty(&self) -> u64 {
-        self.dirty.load(Relaxed)
+        self.dirty.load(Acquire)
+    }
+
+    /// Waits until nobody else holds the dirty pages. Each does for one batch of pages at most.
+    pub(crate) fn hold_dirty(&self) -> DirtyPages<'_> {
+        let held = &self.dirty_held;
+        while held
+            .compare_exchange(false, true, Acquire, Relaxed)
+            .is_err()
+        {
+            sync::yield_now();
+        }
+        DirtyPages(self)
     }
 
     pub(crate) fn free_cells(&self) -> impl Iterator<Item = usize> + use<> {
         cells(self.free.load(Relaxed))
-    }
-
-    /// Notes that the OS has taken back `pages`.
-    pub(crate) fn returned(&self, pages: u64) {
-        self.dirty.store(self.dirty() & !pages, Relaxed);
     }
 
     pub(crate) fn set_place(&self, state: State, owner: u32) {
@@ -205,7 +216,9 @@ impl Block {
         debug_assert!(!self.is_reusable());
         let open = self.open() | growth;
         self.open.store(open, Relaxed);
-        self.dirty.store(self.dirty() & !growth, Relaxed);
+        if self.dirty() & growth != 0 {
+            self.hold_dirty().remove(growth);
+        }
         let shape = Shape::<C>::of(self.bin());
         let reached = shape.reached_by(growth, open);
         let mut linker = Linker::new();
@@ -310,7 +323,7 @@ impl Block {
             _ => live.pages,
         };
         self.dirty
-            .store(self.dirty() | (self.open() & !keep), Relaxed);
+            .store(self.dirty() | (self.open() & !keep), Release);
         self.open.store(keep, Relaxed);
         self.free.store(0, Relaxed);
         self.live.store(live.cells, Relaxed);
@@ -318,6 +331,26 @@ impl Block {
         let full = self.capacity::<C>() == live.cells;
         self.unswept.store(if full { 0 } else { keep }, Relaxed);
         before - self.charged_pages::<C>()
+    }
+}
+
+/// The right to say that pages of a block are dirty no more: its owner has it to open them, and whoever
+/// purges, to return them to the OS. So no page is returned that has been opened.
+pub(crate) struct DirtyPages<'a>(&'a Block);
+
+impl DirtyPages<'_> {
+    pub(crate) fn block(&self) -> &Block {
+        self.0
+    }
+
+    pub(crate) fn remove(&self, pages: u64) {
+        self.0.dirty.store(self.0.dirty() & !pages, Release);
+    }
+}
+
+impl Drop for DirtyPages<'_> {
+    fn drop(&mut self) {
+        self.0.dirty_held.store(false, Release);
     }
 }
 

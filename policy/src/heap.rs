@@ -21,7 +21,8 @@ pub struct Heap<C: Config> {
 pub(crate) struct Pools {
     /// Blocks of no bin. Address space is recycled here for any bin.
     pub free: Stack,
-    /// Blocks of no bin with pages that the OS still holds: taken first, as they cost no page fault.
+    /// Blocks of no bin that had dirty pages at the last collection: taken first, as touching those costs no
+    /// page fault if they have not been purged meanwhile.
     pub dirty: Stack,
     /// By bin, blocks that may have free cells on charged pages.
     pub unswept: Box<[Stack]>,

@@ -19,7 +19,7 @@
 //!              |                                                Directory: chunk -> headers of its blocks
 //!              v  cells, linked through their first word        Pools
 //!            [ ]->[ ]->[ ]->0   (cells of the current block)      free        blocks of no bin
-//!                                                                 dirty       the same, held by the OS in part
+//!                                                                 dirty       the same, with dirty pages at first
 //!                                                                 unswept     by bin: may have free cells
 //!  Local   by bin                                                 available   by bin: can grow
 //!            current    the block that the list comes from        full        nothing left
@@ -59,8 +59,7 @@
 //! | [`Local::release`] | emptied | emptied | - | - |
 //! | [`Heap::begin_release`] | - | - | - | emptied |
 //! | [`Heap::release_chunk`] | - | - | closes dead pages, makes the others unswept, counts live cells | get every block of the chunk |
-//! | [`Heap::purge_chunk`] | - | - | of blocks with live cells, dirty pages return to the OS | - |
-//! | [`Heap::purge_free`], while threads run | - | - | of free blocks, the same | blocks go from `dirty` to `free` |
+//! | [`Heap::purge`], while threads run | - | - | dirty pages return to the OS | - |
 //!
 //! ## What the embedder does
 //!
@@ -69,7 +68,7 @@
 //! - It allocates by [`Heads::pop`] (or compiled code that does the same) and calls [`Local::refill`]
 //!   when that fails. [`Refill::Charge`] asks it to charge pages, which is where it may poll for a
 //!   collection. As the library itself never calls out, no collection can run in its middle.
-//! - At the end of marking it runs the steps of [`Heap::release_chunk`], [`Heap::purge_chunk`] and [`Heap::purge_free`].
+//! - At the end of marking it runs the steps of [`Heap::release_chunk`] and [`Heap::purge`].
 //!   Mark bits must then stay as they are until the next collection, because sweeping is lazy.
 //! - In debug builds it calls [`Heap::verify`].
 //!
@@ -83,6 +82,7 @@ mod heads;
 mod heap;
 mod local;
 mod marks;
+mod purge;
 mod shape;
 mod size_class;
 #[doc(hidden)]
@@ -93,7 +93,7 @@ pub mod sync;
 mod verify;
 
 pub use block::{Block, State};
-pub use collect::{PageRange, Released};
+pub use collect::Released;
 pub use config::{
     Accounting, Blocks, Blocks4K, Blocks64K, Blocks64KWhole, Build, Config, CHUNK_BYTES,
     LOG_CHUNK_BYTES, LOG_PAGE_BYTES, PAGE_BYTES,
@@ -103,6 +103,7 @@ pub use heads::{Heads, HEADS_BYTES, HEAD_BYTES};
 pub use heap::Heap;
 pub use local::{Local, Refill};
 pub use marks::{MarkBits, LOG_GRANULE_BYTES};
+pub use purge::PageRange;
 pub use size_class::{Bin, MAX_BINS, SMALL_BINS, SMALL_BYTES};
 pub use statistics::{BinStatistics, Statistics};
 pub use verify::Thread;

@@ -3,6 +3,10 @@
 //! that it can try every interleaving.
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicU32, AtomicU64};
+pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+#[cfg(loom)]
+pub use loom::thread::yield_now;
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicU32, AtomicU64};
+pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+#[cfg(not(loom))]
+pub use std::thread::yield_now;

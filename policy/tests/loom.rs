@@ -4,7 +4,7 @@
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
-use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use loom::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use loom::sync::Arc;
 use loom::thread;
 use shardsweep_policy::stack::{Chain, Link, Links, Stack, NONE};
@@ -258,9 +258,9 @@ fn given_up_blocks_are_adopted_by_one() {
     });
 }
 
-/// Pages of free blocks go back to the OS while a thread takes such a block.
+/// Pages go back to the OS while a thread opens one of them: it is not returned any more once it is open.
 #[test]
-fn a_block_that_is_purged_is_not_taken() {
+fn a_page_that_is_opened_is_not_returned() {
     with_heap(|heap| {
         let bin = Bin::holding(1024);
         let mut mutator = Mutator::new(1);
@@ -273,28 +273,26 @@ fn a_block_that_is_purged_is_not_taken() {
             .chunks()
             .map(|chunk| heap.release_chunk(chunk))
             .collect();
-        assert_eq!(released[0].dirty_free_pages, 1);
-        let in_hand = Arc::new(AtomicUsize::new(0));
-        let thread = thread::spawn({
-            let (heap, in_hand) = (Arc::clone(&heap), Arc::clone(&in_hand));
+        assert_eq!(released[0].dirty_pages, 1);
+        let open = Arc::new(AtomicBool::new(false));
+        let purger = thread::spawn({
+            let (heap, open) = (Arc::clone(&heap), Arc::clone(&open));
             move || {
-                heap.purge_free(|ranges| {
-                    in_hand.store(ranges[0].start, SeqCst);
-                    in_hand.store(0, SeqCst);
-                })
+                let release = |ranges: &[PageRange]| {
+                    assert_eq!((ranges.len(), ranges[0].pages), (1, 1));
+                    assert!(!open.load(SeqCst), "an open page is on its way to the OS");
+                    assert!(!open.load(SeqCst), "a page was opened on its way to the OS");
+                };
+                heap.purge(release).sum::<usize>()
             }
         });
         let (mut charged, mut mutator) = (0, Mutator::new(2));
-        let cell = mutator.alloc(&heap, bin, &mut charged);
-        assert_ne!(
-            in_hand.load(SeqCst),
-            cell,
-            "the block is with its purger still"
-        );
-        thread.join().unwrap();
+        mutator.alloc(&heap, bin, &mut charged);
+        open.store(true, SeqCst);
+        assert!(purger.join().unwrap() <= 1);
+        assert_eq!(heap.statistics().dirty_pages, 0);
         heap.verify(&[(&mutator.local, &mutator.heads)], charged)
             .unwrap();
-        assert_eq!(heap.statistics().free_blocks, C::CHUNK_BLOCKS - 1);
     });
 }
 

@@ -21,8 +21,8 @@ enum Step {
     Collect,
     /// Collect, then leave so many pages dirty.
     Purge(usize),
-    /// Return some pages of free blocks to the OS.
-    PurgeFree,
+    /// Return pages to the OS, up to so many batches, between allocations.
+    PurgeLater(usize),
     GiveUp(usize),
     /// The thread exits and a new one takes its place.
     Exit(usize),
@@ -34,7 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (1usize..9).prop_map(Step::Kill),
         2 => Just(Step::Collect),
         2 => (0usize..40).prop_map(Step::Purge),
-        1 => Just(Step::PurgeFree),
+        1 => (1usize..12).prop_map(Step::PurgeLater),
         1 => (0..THREADS).prop_map(Step::GiveUp),
         1 => (0..THREADS).prop_map(Step::Exit),
     ]
@@ -120,13 +120,14 @@ impl<C: Config> Model<C> {
             }
             Step::Collect => self.collect(usize::MAX),
             Step::Purge(keep) => self.collect(keep),
-            Step::PurgeFree => {
+            Step::PurgeLater(batches) => {
                 let (used, resident) = (pages_of(&self.used), &mut self.resident);
-                self.space.heap.purge_free(|ranges| {
+                let release = |ranges: &[PageRange]| {
                     ranges
                         .iter()
                         .for_each(|range| take_back(range, &used, resident));
-                });
+                };
+                self.space.heap.purge(release).take(batches).for_each(drop);
             }
             Step::GiveUp(thread) => self.space.give_up(&mut self.mutators[thread]),
             Step::Exit(thread) => {
@@ -194,8 +195,8 @@ impl<C: Config> Model<C> {
         self.space.purge(released, keep, |range| {
             take_back(range, &live_pages, resident);
         });
-        let dirty = released.dirty_live_pages + released.dirty_free_pages;
-        assert!(self.space.heap.statistics().dirty_pages <= keep.min(dirty));
+        let left = self.space.heap.statistics().dirty_pages;
+        assert!(left <= keep.min(released.dirty_pages));
         assert!(self.resident.len() <= charged.saturating_add(keep));
     }
 

@@ -141,15 +141,13 @@ impl<C: Config> Space<C> {
 
     /// Returns pages to the OS after a collection until at most `keep` are dirty.
     pub fn purge(&self, released: Released, keep: usize, mut returned: impl FnMut(&PageRange)) {
-        let mut release = |ranges: &[PageRange]| ranges.iter().for_each(&mut returned);
-        for chunk in self.heap.chunks() {
-            let dirty = released.dirty_live_pages;
-            self.heap.purge_chunk(chunk, dirty, keep, &mut release);
-        }
-        let mut left = released.free_pages_to_purge(keep);
+        let release = |ranges: &[PageRange]| ranges.iter().for_each(&mut returned);
+        let mut batches = self.heap.purge(release);
+        let mut left = released.dirty_pages.saturating_sub(keep);
         while left != 0 {
-            let pages = self.heap.purge_free(&mut release);
-            assert_ne!(pages, 0, "{left} pages are said to be dirty, and are not");
+            let Some(pages) = batches.next() else {
+                panic!("{left} pages are said to be dirty, and are not");
+            };
             left = left.saturating_sub(pages);
         }
     }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The return of free pages to the OS, while threads allocate. Unmapping a page takes longer than finding
+//! out that it is free, so that a pause would be made of little else in a large heap.
+
+use crate::block::{Block, DirtyPages};
+use crate::config::{Config, LOG_PAGE_BYTES, PAGE_BYTES};
+use crate::heap::Heap;
+
+/// How much address space is purged at a time: little enough that neither a collection nor a thread that
+/// opens one of the pages need wait long for it.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Adjacent pages that the OS may take back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRange {
+    /// Address of the first page.
+    pub start: usize,
+    /// Number of pages.
+    pub pages: usize,
+}
+
+impl<C: Config> Heap<C> {
+    /// Purges a batch at each step: passes pages that may be resident without being charged to
+    /// `release`, which must give them back to the OS before it returns. The step yields the number of
+    /// these pages. Threads may allocate meanwhile, but no collection may begin within a step, nor
+    /// may a later one find the same iterator in use.
+    ///
+    /// The walk begins at the highest address, because threads are given the lowest blocks first: what they
+    /// are about to use comes last, and is worth most to them if it is still resident.
+    ///
+    /// As pages become dirty in collections alone, steps that add up to all but max(1 MiB, 5 % of the heap) of
+    /// [`Released::dirty_pages`](crate::Released::dirty_pages) leave no more than that resident beyond
+    /// what is charged, until the next collection.
+    pub fn purge<'h>(
+        &'h self,
+        mut release: impl FnMut(&[PageRange]) + 'h,
+    ) -> impl Iterator<Item = usize> + 'h {
+        let headers = |chunk| self.directory.headers(chunk);
+        let batches = |blocks: &'h [Block]| blocks.rchunks(BATCH_BYTES / C::BLOCK_BYTES);
+        self.chunks()
+            .rev()
+            .map(headers)
+            .flat_map(batches)
+            .map(move |blocks| purge_batch(blocks, &mut release))
+    }
+}
+
+fn purge_batch(blocks: &[Block], mut release: impl FnMut(&[PageRange])) -> usize {
+    let dirty = blocks.iter().filter(|block| block.dirty() != 0);
+    let held: Vec<DirtyPages> = dirty.map(Block::hold_dirty).collect();
+    let ranges = dirty_ranges(held.iter().map(DirtyPages::block));
+    if !ranges.is_empty() {
+        release(&ranges);
+    }
+    held.iter().for_each(|pages| pages.remove(u64::MAX));
+    ranges.iter().map(|range| range.pages).sum()
+}
+
+/// The dirty pages of blocks, which come by address, adjacent ones together.
+fn dirty_ranges<'a>(blocks: impl Iterator<Item = &'a Block>) -> Vec<PageRange> {
+    let mut ranges: Vec<PageRange> = Vec::new();
+    for block in blocks {
+        let mut left = block.dirty();
+        while left != 0 {
+            let page = left.trailing_zeros();
+            let pages = (left >> page).trailing_ones() as usize;
+            // Adding at the lowest bit carries through the run of ones, and out of a full word.
+            left &= left.wrapping_add(1 << page);
+            let start = block.start() + ((page as usize) << LOG_PAGE_BYTES);
+            match ranges.last_mut() {
+                Some(last) if last.start + last.pages * PAGE_BYTES == start => {
+                    last.pages += pages;
+                }
+                _ => ranges.push(PageRange { start, pages }),
+            }
+        }
+    }
+    ranges
+}
