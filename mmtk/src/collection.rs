@@ -32,6 +32,8 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
 
     fn resume_mutators(worker: VMWorkerThread) {
         upcalls::resume_mutators(worker.0);
+        #[cfg(feature = "shardsweep")]
+        mmtk::shardsweep::wake_purger(heap::mmtk::<COMPRESSED>());
     }
 
     fn block_for_gc(thread: VMMutatorThread) {

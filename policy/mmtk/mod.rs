@@ -22,9 +22,9 @@
 //!
 //! | stage | what happens |
 //! |---|---|
-//! | Prepare | one packet a chunk clears the mark bits |
+//! | Prepare | packets for some chunks each clear the mark bits |
 //! | Closure | objects are marked |
-//! | Release | the global packet empties the pools; then, in any order, one packet a mutator empties its lists and one a chunk finds what is live |
+//! | Release | the global packet empties the pools; then, in any order, one packet a mutator empties its lists, and packets for some chunks each find what is live |
 //! | after the pause | a thread of its own, the purger, returns pages that are not charged to the OS, until the next collection begins |
 //!
 //! Debug builds check the whole heap before marks are cleared, after marking, and at the end.
@@ -37,7 +37,7 @@ mod space;
 mod work;
 
 pub use allocator::{set_heads_offset, FreeListAllocator};
-pub use report::{report, wait_for_purger, Report};
+pub use report::{report, wait_for_purger, wake_purger, Report};
 pub use shardsweep_policy::{
     Bin, BinStatistics, Build, Config, Heads, Statistics, SMALL_BINS, SMALL_BYTES,
 };

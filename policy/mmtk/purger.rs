@@ -32,8 +32,8 @@ impl Purger {
         }
     }
 
-    /// Starts to return `pages` pages, or fewer if `batches` have no more.
-    pub fn start(
+    /// Has `pages` pages to be returned, or fewer if `batches` have no more. Does not wake the thread.
+    pub fn assign(
         &'static self,
         pages: usize,
         batches: impl Iterator<Item = usize> + Send + 'static,
@@ -41,6 +41,12 @@ impl Purger {
         if *self.alive.get_or_init(|| self.spawn()) {
             *self.batches.lock().unwrap() = Box::new(batches);
             self.pages.store(pages, Ordering::Relaxed);
+        }
+    }
+
+    /// Wakes the thread if there are pages to be returned.
+    pub fn wake(&self) {
+        if self.pages.load(Ordering::Relaxed) != 0 {
             self.changed.notify_all();
         }
     }
@@ -54,7 +60,7 @@ impl Purger {
         spawned.is_ok()
     }
 
-    /// Stops, after at most one more batch: none is begun before the next start.
+    /// Stops, after at most one more batch: none is begun before more is assigned.
     pub fn stop(&self) {
         self.pages.store(0, Ordering::Relaxed);
         let _in_no_batch = self.batches.lock().unwrap();

@@ -28,6 +28,12 @@ pub fn report<VM: VMBinding>(mmtk: &MMTK<VM>) -> Option<Report> {
     ask(mmtk, of)
 }
 
+/// Starts to return to the OS what the last collection has freed, but for what may stay. For the VM to call when mutators
+/// run again: a thread that is woken earlier takes its processor from the pause.
+pub fn wake_purger<VM: VMBinding>(mmtk: &MMTK<VM>) {
+    ask(mmtk, MarkSweepSpace::wake_purger);
+}
+
 /// Waits until what the last collection has freed is back with the OS, but for what may stay.
 pub fn wait_for_purger<VM: VMBinding>(mmtk: &MMTK<VM>) {
     ask(mmtk, MarkSweepSpace::wait_for_purger);

@@ -3,7 +3,7 @@
 
 use super::pages::ChunkPageResource;
 use super::purger::{return_to_os, Purger};
-use super::work::{ClearMarks, ReleaseChunk};
+use super::work::{ClearMarks, ReleaseChunks};
 use super::{Build, Config, FreeListAllocator};
 use crate::plan::tracing::{ObjectQueue, OptionObjectQueue};
 use crate::plan::AllocationSemantics;
@@ -27,11 +27,16 @@ use shardsweep_policy::{Chunk, Heap, MarkBits, Released, Thread, PAGE_BYTES};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 /// What may be resident without being charged, at the end of a collection: this, or if it is more ...
 const KEEP_PAGES: usize = (1 << 20) / PAGE_BYTES;
 /// ... one part in so many of the heap.
 const KEEP_FRACTION: usize = 20;
+
+/// What a work packet does takes some microseconds a chunk: as long as it takes to wake another worker
+/// for the next packet.
+const CHUNKS_PER_PACKET: usize = 16;
 
 /// A space of blocks, charged as the build says.
 pub struct MarkSweepSpace<VM: VMBinding> {
@@ -44,6 +49,8 @@ pub struct MarkSweepSpace<VM: VMBinding> {
     chunks: AtomicUsize,
     /// Number of allocators made so far.
     owners: AtomicU32,
+    /// When the release of this collection began.
+    release_began: Instant,
     /// What the last collection found, or this one so far.
     released: Mutex<Released>,
     purger: Purger,
@@ -67,6 +74,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             heap: OnceLock::new(),
             chunks: AtomicUsize::new(0),
             owners: AtomicU32::new(0),
+            release_began: Instant::now(),
             released: Mutex::new(Released::default()),
             purger: Purger::new(),
         }
@@ -210,33 +218,45 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.purger.stop();
         self.verify();
         let space = self.for_packets();
-        self.schedule(WorkBucketStage::Prepare, |chunk| ClearMarks {
+        self.schedule(WorkBucketStage::Prepare, |chunks| ClearMarks {
             space,
-            chunk,
+            chunks,
         });
     }
 
     /// Schedules the release of all chunks. Mutators release theirs by packets of their own.
     pub(crate) fn release(&mut self) {
         self.verify_marks();
+        self.release_began = Instant::now();
         self.heap().begin_release();
         *self.released.lock().unwrap() = Released::default();
         let space = self.for_packets();
-        self.schedule(WorkBucketStage::Release, |chunk| ReleaseChunk {
+        self.schedule(WorkBucketStage::Release, |chunks| ReleaseChunks {
             space,
-            chunk,
+            chunks,
         });
     }
 
     /// Called when all work of the collection is done.
     pub(crate) fn end_of_gc(&mut self) {
         self.verify();
-        let pages = self.last_release().dirty_pages;
-        let excess = pages.saturating_sub(self.pages_to_keep());
+        let took = self.release_began.elapsed().as_secs_f64() * 1e3;
+        let found = self.last_release();
+        let excess = found.dirty_pages.saturating_sub(self.pages_to_keep());
         if excess != 0 {
             let space = self.for_packets();
-            space.purger.start(excess, space.heap().purge(return_to_os));
+            let batches = space.heap().purge(return_to_os);
+            space.purger.assign(excess, batches);
         }
+        info!(
+            "release {took:.3}ms, {} pages uncharged, {excess} to be returned to the OS",
+            found.uncharged_pages
+        );
+    }
+
+    /// Starts to return to the OS what the last collection has freed.
+    pub(super) fn wake_purger(&self) {
+        self.purger.wake();
     }
 
     /// Waits until what the last collection has freed is back with the OS.
@@ -250,15 +270,19 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         KEEP_PAGES.max(policy.get_current_heap_size_in_pages() / KEEP_FRACTION)
     }
 
-    /// Adds up what was found in a chunk.
-    pub(super) fn chunk_released(&self, found: Released) {
+    /// Adds up what was found in some chunks.
+    pub(super) fn add_released(&self, found: Released) {
         self.uncharge(found.uncharged_pages);
         *self.released.lock().unwrap() += found;
     }
 
     /// Clears the mark bits of a chunk.
     pub(super) fn clear_marks(&self, chunk: Chunk) {
-        Self::mark_spec().bzero_metadata(self.chunk_address(chunk), BYTES_IN_CHUNK);
+        for block in self.heap().forget_marked(chunk) {
+            // SAFETY: the start of a block is an address.
+            let start = unsafe { Address::from_usize(block) };
+            Self::mark_spec().bzero_metadata(start, <Build as Config>::BLOCK_BYTES);
+        }
     }
 
     fn chunk_address(&self, chunk: Chunk) -> Address {
@@ -272,14 +296,13 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         unsafe { &*std::ptr::from_ref(self) }
     }
 
-    /// Adds a packet for each chunk to a bucket, for the lowest chunk last: of what packets put into the
+    /// Adds packets for some chunks each to a bucket, for the lowest chunks last: of what packets put into the
     /// pools, threads then get the lowest blocks first.
-    fn schedule<W: GCWork<VM>>(&self, stage: WorkBucketStage, packet: impl Fn(Chunk) -> W) {
-        let packets = self
-            .heap()
-            .chunks()
-            .rev()
-            .map(|chunk| Box::new(packet(chunk)) as _);
+    fn schedule<W: GCWork<VM>>(&self, stage: WorkBucketStage, packet: impl Fn(Vec<Chunk>) -> W) {
+        let chunks: Vec<Chunk> = self.heap().chunks().rev().collect();
+        let packets = chunks
+            .chunks(CHUNKS_PER_PACKET)
+            .map(|some| Box::new(packet(some.to_vec())) as _);
         self.scheduler.work_buckets[stage].bulk_add(packets.collect());
     }
 }
@@ -338,6 +361,11 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             self.common.name
         );
         if Self::mark(object) {
+            // SAFETY: objects of the space are in its heap's range.
+            unsafe {
+                self.heap()
+                    .note_marked(object.to_raw_address().as_usize());
+            }
             queue.enqueue(object);
         }
         object

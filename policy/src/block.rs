@@ -89,6 +89,11 @@ pub(crate) struct Liveness {
     pub pages: u64,
 }
 
+impl Liveness {
+    /// Of a block without marks.
+    pub const NONE: Liveness = Liveness { cells: 0, pages: 0 };
+}
+
 impl Block {
     /// The header of a free block at `start`.
     pub(crate) fn new(start: usize) -> Block {
@@ -294,7 +299,7 @@ impl Block {
     /// counted and the last one tells how far its cell reaches.
     pub(crate) fn liveness<C: Config>(&self, marks: &MarkBits) -> Liveness {
         let shape = Shape::<C>::of(self.bin());
-        let mut live = Liveness { cells: 0, pages: 0 };
+        let mut live = Liveness::NONE;
         let mut left = self.open();
         while left != 0 {
             let page = left.trailing_zeros() as usize;

@@ -8,15 +8,17 @@
 //! 3. lets the threads go on, and takes from [`Heap::purge`] while they do.
 //!
 //! Steps 1 and 2 may run in any order among the threads. They touch no cell and take time by the number of
-//! blocks; what takes time by the number of free pages is the third.
+//! blocks, and of pages in blocks with a live cell; what takes time by the number of free pages is the third.
 
-use crate::block::State;
+use crate::block::{Liveness, State};
 use crate::config::Config;
 use crate::directory::Chunk;
 use crate::heap::Heap;
 use crate::size_class::MAX_BINS;
 use crate::stack::Chain;
+use std::iter::zip;
 use std::ops::AddAssign;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// What the release of a chunk found; add those of all chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +58,35 @@ struct Sorted {
 }
 
 impl<C: Config> Heap<C> {
+    /// Notes that the cell at `cell`, in a block of this heap, has been marked. Must be called for each before
+    /// the release of its chunk, by any thread: mark bits of other blocks are not looked at. That is what
+    /// makes collections of large heaps short in which little is live.
+    ///
+    /// # Safety
+    /// The cell must be in the heap's range.
+    #[inline(always)]
+    pub unsafe fn note_marked(&self, cell: usize) {
+        // SAFETY: the caller promises what is needed.
+        let marked = unsafe { self.directory.marked_at(cell) };
+        // Most often it is set, and then its cache line can stay with all threads that mark.
+        if !marked.load(Relaxed) {
+            marked.store(true, Relaxed);
+        }
+    }
+
+    /// Before marking, the addresses of the blocks of `chunk` in which cells have been marked: their bits,
+    /// and no others, have to be cleared. Forgets them.
+    pub fn forget_marked(&self, chunk: Chunk) -> impl Iterator<Item = usize> + '_ {
+        let start = self.directory.start(chunk);
+        let marked = self.directory.marked(chunk).iter().enumerate();
+        marked
+            .filter(|(_, marked)| marked.load(Relaxed))
+            .map(move |(index, marked)| {
+                marked.store(false, Relaxed);
+                start + (index << C::LOG_BLOCK_BYTES)
+            })
+    }
+
     /// Empties the pools; [`Heap::release_chunk`] fills them again.
     pub fn begin_release(&self) {
         for (pool, _) in self.pools.all() {
@@ -76,9 +107,14 @@ impl<C: Config> Heap<C> {
             available: [Chain::default(); MAX_BINS],
         };
         // Backwards, so that low addresses come out of the pools first.
-        for (index, block) in self.directory.headers(chunk).iter().enumerate().rev() {
+        let blocks = self.directory.headers(chunk);
+        let marked = self.directory.marked(chunk);
+        for (index, (block, marked)) in zip(blocks, marked).enumerate().rev() {
             if block.state() != State::Free {
-                let live = block.liveness::<C>(&self.marks);
+                let live = match marked.load(Relaxed) {
+                    true => block.liveness::<C>(&self.marks),
+                    false => Liveness::NONE,
+                };
                 released.live_cells += live.cells as usize;
                 released.live_bytes += live.cells as usize * block.bin().cell_bytes();
                 released.live_blocks += usize::from(live.cells != 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The headers of all blocks, by address: one array of headers for each chunk, made when the chunk
-//! is added and freed with the heap.
+//! is added and freed with the heap. And which blocks have a marked cell, in one dense table.
 
 use crate::block::Block;
 use crate::config::{Config, CHUNK_BYTES, LOG_CHUNK_BYTES};
@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
-use std::sync::atomic::{AtomicPtr, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
 /// Number of a chunk: its distance from the lowest address of the heap, in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub(crate) struct Directory<C: Config> {
     end: AtomicUsize,
     /// For each chunk in the range its headers, or null.
     chunks: NonNull<AtomicPtr<Block>>,
+    /// For each block in the range whether a cell of it is marked.
+    marked: NonNull<AtomicBool>,
     config: PhantomData<C>,
 }
 
@@ -44,23 +46,23 @@ impl<C: Config> Directory<C> {
             len * C::CHUNK_BLOCKS < Link::MAX as usize,
             "the range {range:#x?} has too many blocks"
         );
-        // Zeroed by the OS: a wide range costs no memory until chunks in it are added.
-        // SAFETY: the layout is not empty, and null pointers are zero.
-        let table = unsafe { alloc_zeroed(Self::table_layout(len)) };
-        let Some(chunks) = NonNull::new(table.cast()) else {
-            handle_alloc_error(Self::table_layout(len))
-        };
         Directory {
             base: range.start,
             len,
             end: AtomicUsize::new(0),
-            chunks,
+            chunks: zeroed(Self::chunks_layout(len)),
+            marked: zeroed(Self::marked_layout(len)),
             config: PhantomData,
         }
     }
 
-    fn table_layout(len: usize) -> Layout {
+    fn chunks_layout(len: usize) -> Layout {
         Layout::array::<AtomicPtr<Block>>(len).expect("a table of chunks fits into memory")
+    }
+
+    fn marked_layout(len: usize) -> Layout {
+        let blocks = len * C::CHUNK_BLOCKS;
+        Layout::array::<AtomicBool>(blocks).expect("a table of blocks fits into memory")
     }
 
     fn table(&self) -> &[AtomicPtr<Block>] {
@@ -117,6 +119,26 @@ impl<C: Config> Directory<C> {
         unsafe { std::slice::from_raw_parts(headers, C::CHUNK_BLOCKS) }
     }
 
+    /// For each block of the chunk whether a cell of it is marked.
+    pub fn marked(&self, chunk: Chunk) -> &[AtomicBool] {
+        let all = NonNull::slice_from_raw_parts(self.marked, self.len * C::CHUNK_BLOCKS);
+        // SAFETY: `new` made this many, zero is false, and they live as long as the directory.
+        let all = unsafe { all.as_ref() };
+        &all[chunk.0 * C::CHUNK_BLOCKS..][..C::CHUNK_BLOCKS]
+    }
+
+    /// Whether a cell of the block that holds `address` is marked.
+    ///
+    /// # Safety
+    /// The address must be in the range.
+    #[inline(always)]
+    pub unsafe fn marked_at(&self, address: usize) -> &AtomicBool {
+        let index = (address - self.base) >> C::LOG_BLOCK_BYTES;
+        debug_assert!(index < self.len * C::CHUNK_BLOCKS);
+        // SAFETY: `new` made one for each block of the range.
+        unsafe { self.marked.add(index).as_ref() }
+    }
+
     /// The link of block `index` of `chunk`.
     pub fn link_to(&self, chunk: Chunk, index: usize) -> Link {
         (chunk.0 * C::CHUNK_BLOCKS + index + 1) as Link
@@ -161,9 +183,20 @@ impl<C: Config> Drop for Directory<C> {
                 drop(unsafe { Box::from_raw(headers) });
             }
         }
-        // SAFETY: `new` allocated it with this layout.
-        unsafe { dealloc(self.chunks.as_ptr().cast(), Self::table_layout(self.len)) };
+        // SAFETY: `new` allocated them with these layouts.
+        unsafe {
+            dealloc(self.chunks.as_ptr().cast(), Self::chunks_layout(self.len));
+            dealloc(self.marked.as_ptr().cast(), Self::marked_layout(self.len));
+        }
     }
+}
+
+/// A table of the size of `layout`, which is not empty. Zeroed by the OS: a wide range costs no memory until
+/// chunks in it are added.
+fn zeroed<T>(layout: Layout) -> NonNull<T> {
+    // SAFETY: the layout is not empty.
+    let table = unsafe { alloc_zeroed(layout) };
+    NonNull::new(table.cast()).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
 #[cfg(all(test, not(loom)))]

@@ -55,7 +55,7 @@
 //! | slow path, reuse | gets the free cells of one page | makes an unswept block current, files the old one | sweeps its next unswept page | adopts from `unswept` |
 //! | slow path, growth | gets the cells of a new page | makes an available, adopted or free block current | opens pages, once charged | adopts from `available`, then from `dirty`, then from `free` |
 //! | thread exit, memory pressure ([`Local::give_up`]) | emptied | emptied | gets back what was left of its list | get all blocks of the thread |
-//! | marking | - | - | - | - |
+//! | marking ([`Heap::note_marked`]) | - | - | those with a marked cell are noted | - |
 //! | [`Local::release`] | emptied | emptied | - | - |
 //! | [`Heap::begin_release`] | - | - | - | emptied |
 //! | [`Heap::release_chunk`] | - | - | closes dead pages, makes the others unswept, counts live cells | get every block of the chunk |
@@ -68,6 +68,8 @@
 //! - It allocates by [`Heads::pop`] (or compiled code that does the same) and calls [`Local::refill`]
 //!   when that fails. [`Refill::Charge`] asks it to charge pages, which is where it may poll for a
 //!   collection. As the library itself never calls out, no collection can run in its middle.
+//! - Before marking it clears the mark bits of the blocks that [`Heap::forget_marked`] yields; when it marks a cell, it
+//!   calls [`Heap::note_marked`].
 //! - At the end of marking it runs the steps of [`Heap::release_chunk`] and [`Heap::purge`].
 //!   Mark bits must then stay as they are until the next collection, because sweeping is lazy.
 //! - In debug builds it calls [`Heap::verify`].

@@ -11,6 +11,7 @@ use crate::shape::Shape;
 use crate::size_class::Bin;
 use crate::stack::{Link, NONE};
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A thread's side of the allocator, as [`Heap::verify`] looks at it.
 pub type Thread<'a> = (&'a Local, &'a Heads);
@@ -73,6 +74,10 @@ impl<C: Config> Heap<C> {
                 for_each_marked(words, |offset| marked.push(start + offset));
                 for offset in marked {
                     let cell = block.start() + offset;
+                    // SAFETY: the cell is in a block of the heap.
+                    if !unsafe { self.directory.marked_at(cell) }.load(Relaxed) {
+                        return Err(format!("nobody has noted the mark at {cell:#x}"));
+                    }
                     if offset % shape.cell_bytes() != 0
                         || shape.pages_of(offset) & !block.open() != 0
                     {

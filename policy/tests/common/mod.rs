@@ -118,10 +118,16 @@ impl<C: Config> Space<C> {
     pub fn mark(&self, live: impl Iterator<Item = usize>) {
         // SAFETY: nobody else uses the bits now.
         let bits = unsafe { std::slice::from_raw_parts_mut(self.bits, self.chunks << 13) };
-        bits.fill(0);
+        for chunk in self.heap.chunks() {
+            for block in self.heap.forget_marked(chunk) {
+                bits[(block - self.base) / 512..][..C::BLOCK_BYTES / 512].fill(0);
+            }
+        }
         for cell in live {
             let granule = (cell - self.base) / 8;
             bits[granule / 64] |= 1 << (granule % 64);
+            // SAFETY: the heap has handed out the cell.
+            unsafe { self.heap.note_marked(cell) };
         }
     }
 
