@@ -28,7 +28,8 @@ examples:
 
 a sweep's folder holds:
   report.html  the report          results.csv  every measurement, one a row
-  plots/       PNG and SVG         logs/        running-ng's logs          grid.yml  what was asked for
+  plots/       PNG and SVG         tables.md    the tables of the report
+  logs/        running-ng's logs   grid.yml     what was asked for
 """
 MINHEAP = """\
 Finds the smallest heap in which a benchmark runs, by number of mutator threads (Sinclair's report, sections 4 and 5).
@@ -56,8 +57,10 @@ point, or lists those at which they do not and exits with 1.
 def main(arguments: list[str] | None = None) -> int:
     """Runs a command. Returns 0, or 1 after one line on standard error that says what is wrong."""
     options = _parser().parse_args(arguments)
-    # A stop from outside is an interrupt: the workflow below is stopped in order.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A stop from outside is an interrupt: the workflow below is stopped in order. So is one that a shell makes its
+    # background jobs ignore, which is inherited: the jobs of the workflow would never end.
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, signal.default_int_handler)
     try:
         return options.run(options)
     except UserError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The report of a sweep: tables for the terminal, plots as files, and one HTML page that needs nothing else."""
+"""The report of a sweep: tables for the terminal and as a file, plots, and one HTML page that needs nothing else."""
 
 import json
 import os
@@ -20,6 +20,7 @@ from shardsweep.tables import Table
 
 PAGE = "report.html"
 PLOTS = "plots"
+TABLES = "tables.md"
 
 
 @dataclass
@@ -77,7 +78,7 @@ def _cells(table: pd.DataFrame, experiment: grid.Performance) -> pd.DataFrame:
 
 
 def write(folder: Path) -> tuple[list[Section], Path]:
-    """Gathers what is measured in a sweep's folder, draws it and writes the page. Returns the sections and the page."""
+    """Gathers what is measured in a sweep's folder, writes tables, plots and page. Returns the sections and the page."""
     whole = grid.load(folder / point.GRID_FILE)
     table, notes = sweep.gather(folder)
     found = sections(whole, table, notes)
@@ -85,6 +86,8 @@ def write(folder: Path) -> tuple[list[Section], Path]:
     for section in found:
         for figure in section.figures:
             draw.files(figure, folder / PLOTS)
+    texts = [tables.markdown(one) for section in found for one in section.tables]
+    (folder / TABLES).write_text("\n".join(texts), encoding="utf-8")
     page = folder / PAGE
     partial = folder / f"{PAGE}.partial"
     partial.write_text(_page(folder, whole, found, notes), encoding="utf-8")

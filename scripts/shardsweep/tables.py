@@ -199,6 +199,13 @@ def notes(entries: list[dict]) -> list[Table]:
     return [Table("notes", "Runs that did not pass", columns, rows)]
 
 
+def markdown(table: Table) -> str:
+    """The table in Markdown, under its title."""
+    lines = [table.columns, ["---", *["--:"] * (len(table.columns) - 1)], *table.rows]
+    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"## {table.title}\n\n{body}\n" + (f"\n{table.note}\n" if table.note else "")
+
+
 def show(table: Table, console: Console) -> None:
     """Prints a table to the terminal."""
     drawn = rich.table.Table(

@@ -68,6 +68,14 @@ def test_minheaps_grow_with_the_live_memory_of_the_threads(swept):
     assert table[table.metric.isin(["runs.crash", "runs.error", "runs.failed"])]["value"].sum() == 0
 
 
+def test_the_tables_are_in_a_file_too(swept):
+    table = tidy.read(swept[1] / "results.csv")
+    minheaps = table[table.metric == "minheap"].set_index("threads")["value"]
+    text = (swept[1] / "tables.md").read_text()
+    rows = "".join(f"| {threads} | {minheaps[threads]:.0f} |\n" for threads in (1, 6))
+    assert f"## Minheap of steady (MiB)\n\n| threads | hotspot-Serial |\n| --- | --: |\n{rows}\n" in text
+
+
 def test_performance_has_every_iteration_and_cells_without_room_are_blank(swept):
     table = tidy.read(swept[1] / "results.csv")
     times = table[(table.metric == "time.total") & (table.build == "hotspot-Parallel")]
@@ -196,7 +204,7 @@ def test_an_interrupted_sweep_leaves_no_jvm_and_goes_on_where_it_stopped(variabl
     )  # fmt: skip
     out = tmp_path / "out"
     arguments = command("sweep", "--grid", grid_file, "--out", out)
-    process = subprocess.Popen(arguments, env=variables, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts)
+    process = subprocess.Popen(arguments, env=variables, stderr=subprocess.PIPE, text=True, preexec_fn=in_background)
     steady = out / "points" / "perf-by-heap" / "steady" / "h16" / "t1-0.json"
     hanging = "hang.16000.16.*.log"
     wait_for(lambda: steady.exists() and jvms(variables["LUSEARCH_JAR"], "hang"))
@@ -284,9 +292,9 @@ def jvms(jar: str, benchmark: str) -> dict[int, list[str]]:
     return found
 
 
-def heed_interrupts() -> None:
-    """As in a terminal: a shell that runs the tests in the background has its children ignore interrupts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def in_background() -> None:
+    """As a shell starts a job in the background: deaf to interrupts, which an interrupted sweep must overcome."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def wait_for(condition, seconds: float = 60) -> None:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary -Xlog:gc prints one line a collection in HotSpot's form, numbered without gaps; -Xlog:gc* and debug levels add to it and do no harm.
+ * @summary -Xlog:gc prints one line a collection in HotSpot's form, numbered without gaps; -Xlog:gc* and debug levels add to it (what the policy's
+ * part of the pause took, for one) and do no harm.
  * @library /lib
  * @run main LogFormat
  */
@@ -21,6 +22,9 @@ public class LogFormat {
     /** The third-party heap has no generations. */
     private static final boolean ONLY_FULL = Child.optionsUnderTest().contains("-XX:+UseThirdPartyHeap");
 
+    private static final boolean OWN_POLICY = Child.optionsUnderTest().stream().anyMatch(option -> option.startsWith("-XX:ThirdPartyHeapPlugin=ms-"));
+    private static final Pattern RELEASE = Pattern.compile("release \\d+\\.\\d{3}ms, \\d+ pages uncharged, \\d+ to be returned to the OS");
+
     public static void main(String[] args) throws Exception {
         List<Matcher> lines = Child.with("-Xmx64m", "-Xlog:gc").main(Main.class).mustExitCleanly(0).out().lines()
                 .filter(line -> line.contains("Pause")).map(LINE::matcher).collect(Collectors.toList());
@@ -28,6 +32,9 @@ public class LogFormat {
         for (String log : List.of("-Xlog:gc*", "-Xlog:gc*=debug", "-Xlog:gc*=trace:file=gc.log", "-Xlog:safepoint*,gc+heap*=debug")) {
             Child.with("-Xmx64m", log).main(Main.class).mustExitCleanly(0);
         }
+        String debug = Child.with("-Xmx64m", "-Xlog:gc=debug").main(Main.class).mustExitCleanly(0).out();
+        long pauses = debug.lines().filter(line -> line.contains(" Pause ")).count();
+        Check.equal(OWN_POLICY ? pauses : 0L, RELEASE.matcher(debug).results().count(), "lines about the release of the policy's space");
         Check.equal(0L, Child.with("-Xmx64m").main(Main.class).mustExitCleanly(0).out().lines().count(), "lines printed without -Xlog");
     }
 
