@@ -351,7 +351,7 @@ unsafe extern "C" fn collect(thread: Thread, exhaustive: i32) {
         let mmtk = heap::mmtk::<COMPRESSED>();
         mmtk.handle_user_collection_request(thread, false, exhaustive);
         #[cfg(feature = "shardsweep")]
-        mmtk::shardsweep::wait_for_purger(mmtk);
+        mmtk::shardsweep::purge(mmtk);
     }
     dispatch!(collect(thread, exhaustive != 0))
 }

@@ -9,14 +9,14 @@ use std::thread;
 /// Batches of pages, each returned at a step, which yields the number of pages.
 type Batches = Box<dyn Iterator<Item = usize> + Send>;
 
-/// A thread that purges after each collection, one batch after the other. It touches no object, and the VM
-/// does not know it.
+/// A thread that purges after each collection, one batch after the other: at once where a processor is idle, and
+/// otherwise a batch now and then. It touches no object, and the VM does not know it.
 pub struct Purger {
     /// Pages that are still to be returned.
     pages: AtomicUsize,
     /// Where they come from. Locked during a batch.
     batches: Mutex<Batches>,
-    changed: Condvar,
+    work: Condvar,
     /// Whether there is a thread; unknown before the first start.
     alive: OnceLock<bool>,
 }
@@ -27,7 +27,7 @@ impl Purger {
         Purger {
             pages: AtomicUsize::new(0),
             batches: Mutex::new(Box::new(std::iter::empty())),
-            changed: Condvar::new(),
+            work: Condvar::new(),
             alive: OnceLock::new(),
         }
     }
@@ -47,7 +47,7 @@ impl Purger {
     /// Wakes the thread if there are pages to be returned.
     pub fn wake(&self) {
         if self.pages.load(Ordering::Relaxed) != 0 {
-            self.changed.notify_all();
+            self.work.notify_all();
         }
     }
 
@@ -63,31 +63,36 @@ impl Purger {
     /// Stops, after at most one more batch: none is begun before more is assigned.
     pub fn stop(&self) {
         self.pages.store(0, Ordering::Relaxed);
-        let _in_no_batch = self.batches.lock().unwrap();
-        self.changed.notify_all();
+        drop(self.batches.lock().unwrap());
     }
 
-    /// Waits until nothing is left to be returned.
-    pub fn wait(&self) {
+    /// Returns in the caller's thread what is left to be returned.
+    pub fn finish(&self) {
+        while self.purge_batch() {}
+    }
+
+    fn purge_batch(&self) -> bool {
         let mut batches = self.batches.lock().unwrap();
-        while self.pages.load(Ordering::Relaxed) != 0 {
-            batches = self.changed.wait(batches).unwrap();
+        if self.pages.load(Ordering::Relaxed) == 0 {
+            return false;
         }
+        let done = batches.next().unwrap_or(usize::MAX);
+        // Of 0, if it has been stopped meanwhile, 0 remain.
+        let subtract = |pages: usize| Some(pages.saturating_sub(done));
+        let _ = self
+            .pages
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract);
+        true
     }
 
     fn run(&self) -> ! {
         loop {
-            let mut batches = self.batches.lock().unwrap();
-            while self.pages.load(Ordering::Relaxed) == 0 {
-                self.changed.notify_all();
-                batches = self.changed.wait(batches).unwrap();
-            }
-            let done = batches.next().unwrap_or(usize::MAX);
-            // Of 0, if it has been stopped meanwhile, 0 remain.
-            let subtract = |pages: usize| Some(pages.saturating_sub(done));
-            let _ = self
-                .pages
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract);
+            let idle = |_: &mut Batches| self.pages.load(Ordering::Relaxed) == 0;
+            drop(self.work.wait_while(self.batches.lock().unwrap(), idle));
+            self.purge_batch();
+            // Where all processors are busy, mutators come first: what they use again before its turn has come
+            // costs them no page fault.
+            thread::yield_now();
         }
     }
 }

@@ -34,9 +34,9 @@ pub fn wake_purger<VM: VMBinding>(mmtk: &MMTK<VM>) {
     ask(mmtk, MarkSweepSpace::wake_purger);
 }
 
-/// Waits until what the last collection has freed is back with the OS, but for what may stay.
-pub fn wait_for_purger<VM: VMBinding>(mmtk: &MMTK<VM>) {
-    ask(mmtk, MarkSweepSpace::wait_for_purger);
+/// Returns to the OS, in the caller's thread, what the last collection has freed, but for what may stay.
+pub fn purge<VM: VMBinding>(mmtk: &MMTK<VM>) {
+    ask(mmtk, MarkSweepSpace::purge);
 }
 
 /// What the plan's mark-sweep space answers, if it has one.

@@ -259,9 +259,9 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.purger.wake();
     }
 
-    /// Waits until what the last collection has freed is back with the OS.
-    pub(super) fn wait_for_purger(&self) {
-        self.purger.wait();
+    /// Returns to the OS now what the last collection has freed.
+    pub(super) fn purge(&self) {
+        self.purger.finish();
     }
 
     /// Number of pages that may stay resident without being charged.

@@ -5,7 +5,7 @@
 //! Everything but the link is used by the block's owner alone (a thread, or the collector while all
 //! threads are stopped); the fields are relaxed atomics, which cost what plain ones do, because
 //! statistics may look at them at any time. Ownership passes through a [`Stack`](crate::stack::Stack), which orders the
-//! accesses. The dirty pages alone are shared, with whoever purges while threads run: [`DirtyPages`].
+//! accesses. The closed pages alone are shared, with whoever purges while threads run: [`ClosedPages`].
 
 use crate::config::{Accounting, Config, LOG_PAGE_BYTES, PAGE_BYTES};
 use crate::heads::{cells, Linker};
@@ -59,12 +59,12 @@ pub struct Block {
     start: usize,
     /// Free cells that are linked already, while the block is nobody's current one.
     free: AtomicUsize,
-    /// Pages whose cells can be handed out. With page accounting these are the charged ones.
+    /// Pages whose cells can be handed out. With page accounting these are the charged ones. Between
+    /// collections more become open, and only through [`ClosedPages`].
     open: AtomicU64,
     /// Open pages whose free cells have not been linked since the last collection.
     unswept: AtomicU64,
-    /// Pages that are not open but may still be held from the OS. Between collections they only become
-    /// fewer, and only through [`DirtyPages`].
+    /// Pages that are not open but may still be held from the OS.
     dirty: sync::AtomicU64,
     pub(crate) next: sync::AtomicU32,
     /// Cells found live by the last collection.
@@ -74,8 +74,8 @@ pub struct Block {
     owner: AtomicU32,
     bin: AtomicU8,
     state: AtomicU8,
-    /// Whether there is a [`DirtyPages`].
-    dirty_held: sync::AtomicBool,
+    /// Whether there is a [`ClosedPages`].
+    closed_held: sync::AtomicBool,
 }
 
 #[cfg(not(loom))]
@@ -109,7 +109,7 @@ impl Block {
             owner: AtomicU32::new(0),
             bin: AtomicU8::new(0),
             state: AtomicU8::new(State::Free as u8),
-            dirty_held: sync::AtomicBool::new(false),
+            closed_held: sync::AtomicBool::new(false),
         }
     }
 
@@ -169,16 +169,16 @@ impl Block {
         self.dirty.load(Acquire)
     }
 
-    /// Waits until nobody else holds the dirty pages. Each does for one batch of pages at most.
-    pub(crate) fn hold_dirty(&self) -> DirtyPages<'_> {
-        let held = &self.dirty_held;
+    /// Waits until nobody else holds the closed pages. Each does for one batch of pages at most.
+    pub(crate) fn hold_closed(&self) -> ClosedPages<'_> {
+        let held = &self.closed_held;
         while held
             .compare_exchange(false, true, Acquire, Relaxed)
             .is_err()
         {
             sync::yield_now();
         }
-        DirtyPages(self)
+        ClosedPages(self)
     }
 
     pub(crate) fn free_cells(&self) -> impl Iterator<Item = usize> + use<> {
@@ -220,10 +220,7 @@ impl Block {
     pub(crate) fn grow<C: Config>(&self, growth: u64) -> NonZeroUsize {
         debug_assert!(!self.is_reusable());
         let open = self.open() | growth;
-        self.open.store(open, Relaxed);
-        if self.dirty() & growth != 0 {
-            self.hold_dirty().remove(growth);
-        }
+        self.hold_closed().open(growth);
         let shape = Shape::<C>::of(self.bin());
         let reached = shape.reached_by(growth, open);
         let mut linker = Linker::new();
@@ -339,23 +336,29 @@ impl Block {
     }
 }
 
-/// The right to say that pages of a block are dirty no more: its owner has it to open them, and whoever
-/// purges, to return them to the OS. So no page is returned that has been opened.
-pub(crate) struct DirtyPages<'a>(&'a Block);
+/// The right to do something with pages of a block that are not open: its owner has it to open them, and
+/// whoever purges, to return them to the OS. So no page is returned that has been opened.
+pub(crate) struct ClosedPages<'a>(&'a Block);
 
-impl DirtyPages<'_> {
+impl ClosedPages<'_> {
     pub(crate) fn block(&self) -> &Block {
         self.0
     }
 
-    pub(crate) fn remove(&self, pages: u64) {
+    fn open(&self, pages: u64) {
+        self.0.open.store(self.0.open() | pages, Relaxed);
+        self.remove_dirty(pages);
+    }
+
+    /// Notes that `pages` are dirty no more.
+    pub(crate) fn remove_dirty(&self, pages: u64) {
         self.0.dirty.store(self.0.dirty() & !pages, Release);
     }
 }
 
-impl Drop for DirtyPages<'_> {
+impl Drop for ClosedPages<'_> {
     fn drop(&mut self) {
-        self.0.dirty_held.store(false, Release);
+        self.0.closed_held.store(false, Release);
     }
 }
 

@@ -2,7 +2,7 @@
 //! The return of free pages to the OS, while threads allocate. Unmapping a page takes longer than finding
 //! out that it is free, so that a pause would be made of little else in a large heap.
 
-use crate::block::{Block, DirtyPages};
+use crate::block::{Block, ClosedPages};
 use crate::config::{Config, LOG_PAGE_BYTES, PAGE_BYTES};
 use crate::heap::Heap;
 
@@ -20,9 +20,9 @@ pub struct PageRange {
 }
 
 impl<C: Config> Heap<C> {
-    /// Purges a batch at each step: passes pages that may be resident without being charged to
-    /// `release`, which must give them back to the OS before it returns. The step yields the number of
-    /// these pages. Threads may allocate meanwhile, but no collection may begin within a step, nor
+    /// Purges a batch at each step: passes pages that are not charged to `release`, which must give them
+    /// back to the OS before it returns. The step yields the number of those that may have been
+    /// resident. Threads may allocate meanwhile, but no collection may begin within a step, nor
     /// may a later one find the same iterator in use.
     ///
     /// The walk begins at the highest address, because threads are given the lowest blocks first: what they
@@ -41,26 +41,30 @@ impl<C: Config> Heap<C> {
             .rev()
             .map(headers)
             .flat_map(batches)
-            .map(move |blocks| purge_batch(blocks, &mut release))
+            .map(move |blocks| purge_batch::<C>(blocks, &mut release))
     }
 }
 
-fn purge_batch(blocks: &[Block], mut release: impl FnMut(&[PageRange])) -> usize {
+/// Where a block has any dirty page, all its closed pages are passed on: the others are not held by the OS, and cost
+/// less than a system call more, as each makes all processors forget what they know of the address space.
+fn purge_batch<C: Config>(blocks: &[Block], mut release: impl FnMut(&[PageRange])) -> usize {
     let dirty = blocks.iter().filter(|block| block.dirty() != 0);
-    let held: Vec<DirtyPages> = dirty.map(Block::hold_dirty).collect();
-    let ranges = dirty_ranges(held.iter().map(DirtyPages::block));
-    if !ranges.is_empty() {
+    let held: Vec<ClosedPages> = dirty.map(Block::hold_closed).collect();
+    let count = |pages: &ClosedPages| pages.block().dirty().count_ones() as usize;
+    let purged = held.iter().map(count).sum();
+    let ranges = closed_ranges::<C>(&held);
+    if purged != 0 {
         release(&ranges);
     }
-    held.iter().for_each(|pages| pages.remove(u64::MAX));
-    ranges.iter().map(|range| range.pages).sum()
+    held.iter().for_each(|pages| pages.remove_dirty(u64::MAX));
+    purged
 }
 
-/// The dirty pages of blocks, which come by address, adjacent ones together.
-fn dirty_ranges<'a>(blocks: impl Iterator<Item = &'a Block>) -> Vec<PageRange> {
+/// The closed pages of blocks, which come by address, adjacent ones together.
+fn closed_ranges<C: Config>(blocks: &[ClosedPages]) -> Vec<PageRange> {
     let mut ranges: Vec<PageRange> = Vec::new();
-    for block in blocks {
-        let mut left = block.dirty();
+    for block in blocks.iter().map(ClosedPages::block) {
+        let mut left = !block.open() & (u64::MAX >> (64 - C::BLOCK_PAGES));
         while left != 0 {
             let page = left.trailing_zeros();
             let pages = (left >> page).trailing_ones() as usize;

@@ -279,7 +279,7 @@ fn a_page_that_is_opened_is_not_returned() {
             let (heap, open) = (Arc::clone(&heap), Arc::clone(&open));
             move || {
                 let release = |ranges: &[PageRange]| {
-                    assert_eq!((ranges.len(), ranges[0].pages), (1, 1));
+                    assert_eq!((ranges.len(), ranges[0].pages), (1, C::BLOCK_PAGES));
                     assert!(!open.load(SeqCst), "an open page is on its way to the OS");
                     assert!(!open.load(SeqCst), "a page was opened on its way to the OS");
                 };
