@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The thread that returns free memory to the OS while mutators run.
 
-use shardsweep_policy::{PageRange, PAGE_BYTES};
+use shardsweep_policy::{PageRange, Purged, PAGE_BYTES};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::thread;
 
-/// Batches of pages, each returned at a step, which yields the number of pages.
-type Batches = Box<dyn Iterator<Item = usize> + Send>;
+/// Batches of pages, each returned at a step.
+type Batches = Box<dyn Iterator<Item = Purged> + Send>;
 
-/// A thread that purges after each collection, one batch after the other: at once where a processor is idle, and
-/// otherwise a batch now and then. It touches no object, and the VM does not know it.
+/// A thread that purges after each collection, one batch after the other: at once where a processor is idle or
+/// mutators could hardly use the pages, and otherwise a batch now and then. It touches no object, and the VM does not know it.
 pub struct Purger {
     /// Pages that are still to be returned.
     pages: AtomicUsize,
@@ -36,7 +36,7 @@ impl Purger {
     pub fn assign(
         &'static self,
         pages: usize,
-        batches: impl Iterator<Item = usize> + Send + 'static,
+        batches: impl Iterator<Item = Purged> + Send + 'static,
     ) {
         if *self.alive.get_or_init(|| self.spawn()) {
             *self.batches.lock().unwrap() = Box::new(batches);
@@ -68,31 +68,34 @@ impl Purger {
 
     /// Returns in the caller's thread what is left to be returned.
     pub fn finish(&self) {
-        while self.purge_batch() {}
+        while self.purge_batch().is_some() {}
     }
 
-    fn purge_batch(&self) -> bool {
+    /// Purges the next batch, if there is one.
+    fn purge_batch(&self) -> Option<Purged> {
         let mut batches = self.batches.lock().unwrap();
         if self.pages.load(Ordering::Relaxed) == 0 {
-            return false;
+            return None;
         }
-        let done = batches.next().unwrap_or(usize::MAX);
+        let purged = batches.next();
+        let done = purged.map_or(usize::MAX, |purged| purged.pages);
         // Of 0, if it has been stopped meanwhile, 0 remain.
         let subtract = |pages: usize| Some(pages.saturating_sub(done));
         let _ = self
             .pages
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract);
-        true
+        purged
     }
 
     fn run(&self) -> ! {
         loop {
             let idle = |_: &mut Batches| self.pages.load(Ordering::Relaxed) == 0;
             drop(self.work.wait_while(self.batches.lock().unwrap(), idle));
-            self.purge_batch();
-            // Where all processors are busy, mutators come first: what they use again before its turn has come
-            // costs them no page fault.
-            thread::yield_now();
+            if self.purge_batch().is_some_and(|purged| purged.of_free_blocks) {
+                // Where all processors are busy, mutators come first: what they use again before its turn has
+                // come costs them no page fault.
+                thread::yield_now();
+            }
         }
     }
 }

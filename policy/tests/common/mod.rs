@@ -151,7 +151,7 @@ impl<C: Config> Space<C> {
         let mut batches = self.heap.purge(release);
         let mut left = released.dirty_pages.saturating_sub(keep);
         while left != 0 {
-            let Some(pages) = batches.next() else {
+            let Some(Purged { pages, .. }) = batches.next() else {
                 panic!("{left} pages are said to be dirty, and are not");
             };
             left = left.saturating_sub(pages);
