@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The thread that returns free memory to the OS while mutators run.
 
-use shardsweep_policy::{PageRange, Purged, PAGE_BYTES};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use shardsweep_policy::{PageRange, PAGE_BYTES};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::thread;
 
-/// Batches of pages, each returned at a step.
-type Batches = Box<dyn Iterator<Item = Purged> + Send>;
+/// Batches of pages, each returned at a step. That yields whether mutators should come before the next.
+type Batches = Box<dyn Iterator<Item = bool> + Send>;
 
-/// A thread that purges after each collection, one batch after the other: at once where a processor is idle or
-/// mutators could hardly use the pages, and otherwise a batch now and then. It touches no object, and the VM does not know it.
+/// A thread that purges after each collection, one batch after the other. It touches no object, and the VM
+/// does not know it.
 pub struct Purger {
-    /// Pages that are still to be returned.
-    pages: AtomicUsize,
-    /// Where they come from. Locked during a batch.
+    /// Whether there may be batches left.
+    assigned: AtomicBool,
+    /// Locked during a batch.
     batches: Mutex<Batches>,
     work: Condvar,
     /// Whether there is a thread; unknown before the first start.
@@ -25,28 +25,24 @@ impl Purger {
     /// A purger without a thread: most heaps are too small to need one.
     pub fn new() -> Self {
         Purger {
-            pages: AtomicUsize::new(0),
+            assigned: AtomicBool::new(false),
             batches: Mutex::new(Box::new(std::iter::empty())),
             work: Condvar::new(),
             alive: OnceLock::new(),
         }
     }
 
-    /// Has `pages` pages to be returned, or fewer if `batches` have no more. Does not wake the thread.
-    pub fn assign(
-        &'static self,
-        pages: usize,
-        batches: impl Iterator<Item = Purged> + Send + 'static,
-    ) {
+    /// Has `batches` purged. Does not wake the thread.
+    pub fn assign(&'static self, batches: impl Iterator<Item = bool> + Send + 'static) {
         if *self.alive.get_or_init(|| self.spawn()) {
             *self.batches.lock().unwrap() = Box::new(batches);
-            self.pages.store(pages, Ordering::Relaxed);
+            self.assigned.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Wakes the thread if there are pages to be returned.
+    /// Wakes the thread if it has something to do.
     pub fn wake(&self) {
-        if self.pages.load(Ordering::Relaxed) != 0 {
+        if self.assigned.load(Ordering::Relaxed) {
             self.work.notify_all();
         }
     }
@@ -60,40 +56,35 @@ impl Purger {
         spawned.is_ok()
     }
 
-    /// Stops, after at most one more batch: none is begun before more is assigned.
+    /// Stops, after at most one more batch: none is begun before more are assigned.
     pub fn stop(&self) {
-        self.pages.store(0, Ordering::Relaxed);
+        self.assigned.store(false, Ordering::Relaxed);
         drop(self.batches.lock().unwrap());
     }
 
-    /// Returns in the caller's thread what is left to be returned.
+    /// Purges in the caller's thread what is left.
     pub fn finish(&self) {
         while self.purge_batch().is_some() {}
     }
 
-    /// Purges the next batch, if there is one.
-    fn purge_batch(&self) -> Option<Purged> {
+    fn purge_batch(&self) -> Option<bool> {
         let mut batches = self.batches.lock().unwrap();
-        if self.pages.load(Ordering::Relaxed) == 0 {
+        if !self.assigned.load(Ordering::Relaxed) {
             return None;
         }
         let purged = batches.next();
-        let done = purged.map_or(usize::MAX, |purged| purged.pages);
-        // Of 0, if it has been stopped meanwhile, 0 remain.
-        let subtract = |pages: usize| Some(pages.saturating_sub(done));
-        let _ = self
-            .pages
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract);
+        if purged.is_none() {
+            self.assigned.store(false, Ordering::Relaxed);
+        }
         purged
     }
 
     fn run(&self) -> ! {
         loop {
-            let idle = |_: &mut Batches| self.pages.load(Ordering::Relaxed) == 0;
+            let idle = |_: &mut Batches| !self.assigned.load(Ordering::Relaxed);
             drop(self.work.wait_while(self.batches.lock().unwrap(), idle));
-            if self.purge_batch().is_some_and(|purged| purged.of_free_blocks) {
-                // Where all processors are busy, mutators come first: what they use again before its turn has
-                // come costs them no page fault.
+            if self.purge_batch() == Some(true) {
+                // Runs on at once where a processor is idle.
                 thread::yield_now();
             }
         }

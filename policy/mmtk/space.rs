@@ -242,11 +242,14 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.verify();
         let took = self.release_began.elapsed().as_secs_f64() * 1e3;
         let found = self.last_release();
-        let excess = found.dirty_pages.saturating_sub(self.pages_to_keep());
+        let excess = self.excess_pages();
         if excess != 0 {
             let space = self.for_packets();
             let batches = space.heap().purge(return_to_os);
-            space.purger.assign(excess, batches);
+            let batches = batches.map(|()| space.is_within_heap());
+            space
+                .purger
+                .assign(batches.take_while(|_| space.excess_pages() != 0));
         }
         info!(
             "release {took:.3}ms, {} pages uncharged, {excess} to be returned to the OS",
@@ -264,10 +267,19 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.purger.finish();
     }
 
-    /// Number of pages that may stay resident without being charged.
-    fn pages_to_keep(&self) -> usize {
+    /// Number of pages that are to be returned to the OS: what may be resident without being charged, but for what may stay.
+    fn excess_pages(&self) -> usize {
         let policy = &self.common.gc_trigger.policy;
-        KEEP_PAGES.max(policy.get_current_heap_size_in_pages() / KEEP_FRACTION)
+        let keep = KEEP_PAGES.max(policy.get_current_heap_size_in_pages() / KEEP_FRACTION);
+        self.heap().dirty_pages().saturating_sub(keep)
+    }
+
+    /// Whether what the space holds, charged or not, is no more than the heap's size. Then mutators come before the purger: what
+    /// they use again before its turn has come costs them no page fault.
+    fn is_within_heap(&self) -> bool {
+        let policy = &self.common.gc_trigger.policy;
+        let held = self.charged_pages() + self.heap().dirty_pages();
+        held <= policy.get_current_heap_size_in_pages()
     }
 
     /// Adds up what was found in some chunks.

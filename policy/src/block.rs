@@ -216,11 +216,11 @@ impl Block {
 
     /// Opens the pages `growth`, for which the caller has paid, and returns the cells that this
     /// brings into reach. No page may be unswept: a cell between a swept and a new page would come
-    /// twice.
-    pub(crate) fn grow<C: Config>(&self, growth: u64) -> NonZeroUsize {
+    /// twice. `dirty_pages` is the heap's count of them.
+    pub(crate) fn grow<C: Config>(&self, growth: u64, dirty_pages: &AtomicUsize) -> NonZeroUsize {
         debug_assert!(!self.is_reusable());
         let open = self.open() | growth;
-        self.hold_closed().open(growth);
+        self.hold_closed().open(growth, dirty_pages);
         let shape = Shape::<C>::of(self.bin());
         let reached = shape.reached_by(growth, open);
         let mut linker = Linker::new();
@@ -345,14 +345,18 @@ impl ClosedPages<'_> {
         self.0
     }
 
-    fn open(&self, pages: u64) {
+    fn open(&self, pages: u64, dirty_pages: &AtomicUsize) {
         self.0.open.store(self.0.open() | pages, Relaxed);
-        self.remove_dirty(pages);
+        self.remove_dirty(pages, dirty_pages);
     }
 
-    /// Notes that `pages` are dirty no more.
-    pub(crate) fn remove_dirty(&self, pages: u64) {
-        self.0.dirty.store(self.0.dirty() & !pages, Release);
+    /// Notes that `pages` are dirty no more, and counts them off from the heap's `dirty_pages`.
+    pub(crate) fn remove_dirty(&self, pages: u64, dirty_pages: &AtomicUsize) {
+        let dirty = self.0.dirty();
+        if dirty & pages != 0 {
+            self.0.dirty.store(dirty & !pages, Release);
+            dirty_pages.fetch_sub((dirty & pages).count_ones() as usize, Relaxed);
+        }
     }
 }
 
@@ -375,6 +379,7 @@ mod tests {
         block: Block,
         bits: *mut u64,
         marks: MarkBits,
+        dirty_pages: AtomicUsize,
         memory: *mut u8,
     }
 
@@ -397,6 +402,7 @@ mod tests {
                 bits,
                 // SAFETY: the bits cover the block and live as long as this value.
                 marks: unsafe { MarkBits::new(bits.expose_provenance(), start) },
+                dirty_pages: AtomicUsize::new(0),
                 memory,
             }
         }
@@ -404,7 +410,9 @@ mod tests {
         fn grow_fully(&self) -> Vec<usize> {
             let mut offsets = Vec::new();
             while self.block.growth::<C>() != 0 {
-                let head = self.block.grow::<C>(self.block.growth::<C>());
+                let head = self
+                    .block
+                    .grow::<C>(self.block.growth::<C>(), &self.dirty_pages);
                 offsets.extend(cells(head.get()).map(|cell| cell - self.block.start));
             }
             offsets
@@ -440,12 +448,12 @@ mod tests {
         let one = OneBlock::new(Bin::holding(96));
         assert_eq!(one.block.growth::<C>(), 1);
         assert_eq!(one.block.price::<C>(1), 1);
-        let head = one.block.grow::<C>(1);
+        let head = one.block.grow::<C>(1, &one.dirty_pages);
         // 42 whole cells of 96 bytes lie on the first page; the 43rd reaches the second.
         assert_eq!(cells(head.get()).count(), 42);
         assert_eq!(one.block.capacity::<C>(), 42);
         assert_eq!(one.block.growth::<C>(), 2);
-        let head = one.block.grow::<C>(2);
+        let head = one.block.grow::<C>(2, &one.dirty_pages);
         assert_eq!(cells(head.get()).next(), Some(one.block.start + 42 * 96));
     }
 
@@ -454,7 +462,7 @@ mod tests {
         type Whole = Blocks<14, true>;
         let one = OneBlock::new(Bin::holding(96));
         assert_eq!(one.block.price::<Whole>(one.block.growth::<Whole>()), 4);
-        one.block.grow::<Whole>(1);
+        one.block.grow::<Whole>(1, &one.dirty_pages);
         assert_eq!(one.block.charged_pages::<Whole>(), 4);
         assert_eq!(one.block.price::<Whole>(one.block.growth::<Whole>()), 0);
     }
@@ -491,7 +499,7 @@ mod tests {
     #[test]
     fn cells_put_back_are_taken_first() {
         let one = OneBlock::new(Bin::holding(1024));
-        let head = one.block.grow::<C>(1).get();
+        let head = one.block.grow::<C>(1, &one.dirty_pages).get();
         one.block.put_back(head);
         assert_eq!(one.block.used_cells(), 0);
         assert!(one.block.is_reusable());

@@ -27,8 +27,6 @@ pub struct Released {
     pub uncharged_pages: usize,
     /// Pages that remain charged.
     pub charged_pages: usize,
-    /// Pages that are not charged but may be resident.
-    pub dirty_pages: usize,
     /// Cells that hold a live object.
     pub live_cells: usize,
     /// Bytes in those cells.
@@ -41,7 +39,6 @@ impl AddAssign for Released {
     fn add_assign(&mut self, other: Released) {
         self.uncharged_pages += other.uncharged_pages;
         self.charged_pages += other.charged_pages;
-        self.dirty_pages += other.dirty_pages;
         self.live_cells += other.live_cells;
         self.live_bytes += other.live_bytes;
         self.live_blocks += other.live_blocks;
@@ -89,6 +86,7 @@ impl<C: Config> Heap<C> {
 
     /// Empties the pools; [`Heap::release_chunk`] fills them again.
     pub fn begin_release(&self) {
+        self.dirty_pages.store(0, Relaxed);
         for (pool, _) in self.pools.all() {
             pool.clear();
         }
@@ -99,6 +97,7 @@ impl<C: Config> Heap<C> {
     /// Different chunks may be released by different threads at the same time.
     pub fn release_chunk(&self, chunk: Chunk) -> Released {
         let mut released = Released::default();
+        let mut dirty_pages = 0;
         let mut sorted = Sorted {
             free: Chain::default(),
             dirty: Chain::default(),
@@ -123,7 +122,7 @@ impl<C: Config> Heap<C> {
             }
             let bin = block.bin().index();
             let dirty = block.dirty().count_ones() as usize;
-            released.dirty_pages += dirty;
+            dirty_pages += dirty;
             let is_free = block.state() == State::Free || block.live_cells() == 0;
             let (list, state) = if is_free && dirty != 0 {
                 (&mut sorted.dirty, State::Free)
@@ -139,6 +138,7 @@ impl<C: Config> Heap<C> {
             block.set_place(state, 0);
             list.push(&self.directory, self.directory.link_to(chunk, index));
         }
+        self.dirty_pages.fetch_add(dirty_pages, Relaxed);
         self.add_sorted(&sorted);
         released
     }

@@ -8,12 +8,16 @@ use crate::marks::MarkBits;
 use crate::size_class::Bin;
 use crate::stack::{Chain, Link, Stack};
 use std::ops::Range;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A heap of blocks. Threads allocate from it through a [`Local`](crate::Local) each; the collector
 /// calls its methods while all of them are stopped.
 pub struct Heap<C: Config> {
     pub(crate) directory: Directory<C>,
     pub(crate) marks: MarkBits,
+    /// Pages that are not open but may still be held from the OS.
+    pub(crate) dirty_pages: AtomicUsize,
     pub(crate) pools: Pools,
 }
 
@@ -68,6 +72,7 @@ impl<C: Config> Heap<C> {
         Heap {
             directory: Directory::new(range),
             marks,
+            dirty_pages: AtomicUsize::new(0),
             pools: Pools::new(C::BINS),
         }
     }
@@ -93,6 +98,12 @@ impl<C: Config> Heap<C> {
     /// The chunks that were added, lowest address first.
     pub fn chunks(&self) -> impl DoubleEndedIterator<Item = Chunk> + '_ {
         self.directory.chunks()
+    }
+
+    /// Number of pages that are not charged (or, where blocks are charged as a whole, that no cell in reach
+    /// overlaps) but may be resident.
+    pub fn dirty_pages(&self) -> usize {
+        self.dirty_pages.load(Relaxed)
     }
 
     /// Address of the first byte of `chunk`.

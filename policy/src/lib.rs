@@ -105,7 +105,7 @@ pub use heads::{Heads, HEADS_BYTES, HEAD_BYTES};
 pub use heap::Heap;
 pub use local::{Local, Refill};
 pub use marks::{MarkBits, LOG_GRANULE_BYTES};
-pub use purge::{PageRange, Purged};
+pub use purge::PageRange;
 pub use size_class::{Bin, MAX_BINS, SMALL_BINS, SMALL_BYTES};
 pub use statistics::{BinStatistics, Statistics};
 pub use verify::Thread;

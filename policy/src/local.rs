@@ -147,7 +147,7 @@ impl Local {
         }
         self.credit -= price;
         let used = block.used_cells();
-        let head = block.grow::<C>(growth);
+        let head = block.grow::<C>(growth, &heap.dirty_pages);
         heads.fill(bin, head, block.used_cells() - used);
         Ok(())
     }

@@ -19,42 +19,27 @@ pub struct PageRange {
     pub pages: usize,
 }
 
-/// What a step of [`Heap::purge`] has purged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Purged {
-    /// Number of pages that may have been resident.
-    pub pages: usize,
-    /// Whether the pages are of free blocks: those are the ones that threads are given first when they need memory.
-    pub of_free_blocks: bool,
-}
-
 impl<C: Config> Heap<C> {
     /// Purges a batch at each step: passes pages that are not charged to `release`, which must give them
     /// back to the OS before it returns. Threads may allocate meanwhile, but no collection may begin within a
-    /// step, nor may a later one find the same iterator in use.
+    /// step, nor may a later one find the same iterator in use. What it has not purged at its end, it
+    /// never will.
     ///
-    /// What is held by blocks with live cells comes first, because none but the next of their bin could use
-    /// it. Of free blocks, and these are taken before address space that the OS does not hold, the walk begins at the highest
-    /// address, because threads are given the lowest first. So even a purge that is slow keeps what
-    /// the OS holds close to the size of the heap.
-    ///
-    /// As pages become dirty in collections alone, steps that add up to all but max(1 MiB, 5 % of the heap) of
-    /// [`Released::dirty_pages`](crate::Released::dirty_pages) leave no more than that resident beyond
-    /// what is charged, until the next collection.
+    /// What is held by blocks with live cells comes first, because none but threads that need their bin could use
+    /// it. Free blocks that are held are taken before others, the lowest first: the walk over them begins at the
+    /// highest. As pages become dirty in collections alone, what the OS holds is never more than
+    /// what is charged and [`Heap::dirty_pages`].
     pub fn purge<'h>(
         &'h self,
         mut release: impl FnMut(&[PageRange]) + 'h,
-    ) -> impl Iterator<Item = Purged> + 'h {
+    ) -> impl Iterator<Item = ()> + 'h {
         let in_use = self.batches().map(|blocks| (blocks, false));
         let free = self.batches().map(|blocks| (blocks, true));
-        in_use.chain(free).map(move |(blocks, of_free_blocks)| {
+        in_use.chain(free).map(move |(blocks, are_free)| {
             let blocks = blocks
                 .iter()
-                .filter(|block| (block.state() == State::Free) == of_free_blocks);
-            Purged {
-                pages: purge_batch::<C>(blocks, &mut release),
-                of_free_blocks,
-            }
+                .filter(|block| (block.state() == State::Free) == are_free);
+            self.purge_batch(blocks, &mut release);
         })
     }
 
@@ -64,24 +49,24 @@ impl<C: Config> Heap<C> {
             .map(|chunk| self.directory.headers(chunk))
             .flat_map(|blocks| blocks.rchunks(BATCH_BYTES / C::BLOCK_BYTES))
     }
-}
 
-/// Where a block has any dirty page, all its closed pages are passed on: the others are not held by the OS, and cost
-/// less than a system call more, as each makes all processors forget what they know of the address space.
-fn purge_batch<'h, C: Config>(
-    blocks: impl Iterator<Item = &'h Block>,
-    mut release: impl FnMut(&[PageRange]),
-) -> usize {
-    let dirty = blocks.filter(|block| block.dirty() != 0);
-    let held: Vec<ClosedPages> = dirty.map(Block::hold_closed).collect();
-    let count = |pages: &ClosedPages| pages.block().dirty().count_ones() as usize;
-    let purged = held.iter().map(count).sum();
-    let ranges = closed_ranges::<C>(&held);
-    if purged != 0 {
-        release(&ranges);
+    /// Where a block has any dirty page, all its closed pages are passed on: the others are not held by the OS, and
+    /// cost less than a system call more, as each makes all processors forget what they know of the address
+    /// space.
+    fn purge_batch<'h>(
+        &self,
+        blocks: impl Iterator<Item = &'h Block>,
+        mut release: impl FnMut(&[PageRange]),
+    ) {
+        let dirty = blocks.filter(|block| block.dirty() != 0);
+        let held: Vec<ClosedPages> = dirty.map(Block::hold_closed).collect();
+        if held.iter().any(|pages| pages.block().dirty() != 0) {
+            release(&closed_ranges::<C>(&held));
+        }
+        for pages in &held {
+            pages.remove_dirty(u64::MAX, &self.dirty_pages);
+        }
     }
-    held.iter().for_each(|pages| pages.remove_dirty(u64::MAX));
-    purged
 }
 
 /// The closed pages of blocks, which come by address, adjacent ones together.

@@ -269,11 +269,10 @@ fn a_page_that_is_opened_is_not_returned() {
         // Nothing is marked: the block becomes free, and its page stays with the OS.
         heap.begin_release();
         assert_eq!(mutator.local.release(&mut mutator.heads), 0);
-        let released: Vec<_> = heap
-            .chunks()
-            .map(|chunk| heap.release_chunk(chunk))
-            .collect();
-        assert_eq!(released[0].dirty_pages, 1);
+        for chunk in heap.chunks() {
+            heap.release_chunk(chunk);
+        }
+        assert_eq!(heap.dirty_pages(), 1);
         let open = Arc::new(AtomicBool::new(false));
         let purger = thread::spawn({
             let (heap, open) = (Arc::clone(&heap), Arc::clone(&open));
@@ -291,7 +290,7 @@ fn a_page_that_is_opened_is_not_returned() {
         let (mut charged, mut mutator) = (0, Mutator::new(2));
         mutator.alloc(&heap, bin, &mut charged);
         open.store(true, SeqCst);
-        assert!(purger.join().unwrap() <= 1);
+        purger.join().unwrap();
         assert_eq!(heap.statistics().dirty_pages, 0);
         heap.verify(&[(&mutator.local, &mutator.heads)], charged)
             .unwrap();

@@ -192,11 +192,10 @@ impl<C: Config> Model<C> {
         assert_eq!(released.live_cells, self.live.len());
         assert_eq!(released.live_bytes, self.live.values().sum::<usize>());
         let resident = &mut self.resident;
-        self.space.purge(released, keep, |range| {
+        self.space.purge(keep, |range| {
             take_back(range, &live_pages, resident);
         });
-        let left = self.space.heap.statistics().dirty_pages;
-        assert!(left <= keep.min(released.dirty_pages));
+        assert!(self.space.heap.statistics().dirty_pages <= keep);
         assert!(self.resident.len() <= charged.saturating_add(keep));
     }
 

@@ -56,9 +56,9 @@ fn cycle<C: Config>(
     }
     live.retain(|_| numbers.below(stride) == 0);
     space.mark(live.iter().map(|&(cell, _)| cell));
-    let released = space.release(std::iter::once(mutator));
+    space.release(std::iter::once(mutator));
     let mut calls = 0;
-    space.purge(released, SLACK, |range| {
+    space.purge(SLACK, |range| {
         advise(range.start, range.pages * PAGE_BYTES, libc::MADV_DONTNEED);
         calls += 1;
     });

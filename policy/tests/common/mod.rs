@@ -146,15 +146,11 @@ impl<C: Config> Space<C> {
     }
 
     /// Returns pages to the OS after a collection until at most `keep` are dirty.
-    pub fn purge(&self, released: Released, keep: usize, mut returned: impl FnMut(&PageRange)) {
+    pub fn purge(&self, keep: usize, mut returned: impl FnMut(&PageRange)) {
         let release = |ranges: &[PageRange]| ranges.iter().for_each(&mut returned);
         let mut batches = self.heap.purge(release);
-        let mut left = released.dirty_pages.saturating_sub(keep);
-        while left != 0 {
-            let Some(Purged { pages, .. }) = batches.next() else {
-                panic!("{left} pages are said to be dirty, and are not");
-            };
-            left = left.saturating_sub(pages);
+        while self.heap.dirty_pages() > keep {
+            assert!(batches.next().is_some(), "dirty pages are left over");
         }
     }
 
