@@ -42,10 +42,10 @@ public class ResidentMemory {
     }
 
     private static void check(String when) throws Exception {
-        String info = Tool.jcmd("GC.heap_info");
-        long charged = number(info, "([0-9]+)K charged") * KIB;
         long total = Runtime.getRuntime().totalMemory();
-        long resident = resident(info);
+        long resident = resident(Tool.jcmd("GC.heap_info"));
+        // Afterwards: looking allocates, and what it allocates is charged.
+        long charged = number(Tool.jcmd("GC.heap_info"), "([0-9]+)K charged") * KIB;
         long slack = Math.max(Heap.MIB, total / 20);
         Check.that(resident <= charged + slack, resident + " bytes are resident, " + charged + " charged, of " + total + ", with " + when);
         Check.that(resident >= charged / 2, "only " + resident + " bytes are resident, " + charged + " charged: the addresses are wrong");
