@@ -21,6 +21,12 @@ die() {
   exit 1
 }
 
+# need_benchmark JDK: dies unless that JDK below build/ and the benchmark are built.
+need_benchmark() {
+  [[ -x $1/bin/java ]] || die "there is no ${1#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
+  [[ -e $OUT/lusearch.jar ]] || die "there is no build/lusearch.jar: run \`make lusearch\` first"
+}
+
 # run_logged LOG COMMAND...: runs a command with its output in LOG alone; on failure shows the errors in it, or else its end, and dies.
 run_logged() {
   local log=$1

@@ -13,13 +13,12 @@ source ./lib.sh
 
 PLUGIN=${PLUGIN:-ms-64k}
 ITERATIONS=${ITERATIONS:-20}
-[[ -x $OUT/jdk/bin/java ]] || die "there is no build/jdk: run \`make jdk\` first"
-[[ -e $OUT/lusearch.jar ]] || die "there is no build/lusearch.jar: run \`make lusearch\` first"
+need_benchmark "$OUT/jdk"
 [[ $ITERATIONS =~ ^[1-9][0-9]*$ ]] || die "ITERATIONS ($ITERATIONS) has to be a whole number from 1"
 
 share() { # HEAP
   "$OUT/jdk/bin/java" -XX:+UseThirdPartyHeap -XX:ThirdPartyHeapPlugin="$PLUGIN" -Xms"$1" -Xmx"$1" -Xlog:gc=debug \
-    -jar "$OUT/lusearch.jar" -n "$ITERATIONS" -t 24 lusearch 2>&1 | awk -v heap="$1" -v from=$((ITERATIONS / 2)) '
+    -jar "$OUT/lusearch.jar" -n "$ITERATIONS" -t 24 lusearch 2>&1 | awk -v from=$((ITERATIONS / 2)) '
       /lusearch completed warmup/ { done++ }
       match($0, / release [0-9.]+ms/) { release = substr($0, RSTART + 9) + 0 }
       / Pause / && done >= from { print release, $NF + 0, release / ($NF + 0) }' |

@@ -11,9 +11,9 @@ cd "$(dirname "$0")"
 source ./lib.sh
 source ./check.sh
 
-JAVA=$OUT/jdk${DEBUG:+-$DEBUG}/bin/java
-[[ -x $JAVA ]] || die "there is no $JAVA: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
-[[ -e $OUT/lusearch.jar ]] || die "there is no build/lusearch.jar: run \`make lusearch\` first"
+JDK=$OUT/jdk${DEBUG:+-$DEBUG}
+JAVA=$JDK/bin/java
+need_benchmark "$JDK"
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 

@@ -2,7 +2,7 @@
 //! A mutator's side of the space.
 
 use super::space::MarkSweepSpace;
-use super::{Build, Config};
+use super::{address, Build, Config};
 use crate::policy::space::Space;
 use crate::util::alloc::allocator::AllocatorContext;
 use crate::util::alloc::Allocator;
@@ -141,7 +141,7 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
         debug_assert_eq!(offset, 0, "cells cannot be aligned at an offset");
         if self.hidden.is_none() {
             if let Some(cell) = self.lists().1.pop(Self::bin(size, align)) {
-                return address(cell);
+                return address(cell.get());
             }
         }
         self.alloc_slow(size, align, offset)
@@ -151,7 +151,7 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
         let bin = Self::bin(size, align);
         // There may be a cell: lists are hidden, or the caller went past the fast path.
         let cell = self.lists().1.pop(bin).or_else(|| self.refill(bin));
-        cell.map_or(Address::ZERO, address)
+        cell.map_or(Address::ZERO, |cell| address(cell.get()))
     }
 
     fn alloc_slow_once_precise_stress(
@@ -173,9 +173,4 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
         let unused = local.give_up(heads, heap);
         self.space.uncharge(unused);
     }
-}
-
-fn address(cell: NonZeroUsize) -> Address {
-    // SAFETY: a cell has an address.
-    unsafe { Address::from_usize(cell.get()) }
 }

@@ -44,12 +44,18 @@ pub use shardsweep_policy::{
 pub use space::MarkSweepSpace;
 
 use crate::util::heap::layout::vm_layout::BYTES_IN_CHUNK;
+use crate::util::Address;
 
 /// Bytes of the largest object that the allocator takes; larger ones go to the large object space.
 pub const MAX_OBJECT_SIZE: usize = <Build as Config>::BLOCK_BYTES;
 
 // The library's chunks are the VM map's.
 const _: () = assert!(shardsweep_policy::CHUNK_BYTES == BYTES_IN_CHUNK);
+
+fn address(start: usize) -> Address {
+    // SAFETY: chunks, blocks and cells have addresses.
+    unsafe { Address::from_usize(start) }
+}
 
 /// Bytes of address space for a space of its own range: in the worst case each charged page lies in
 /// another block. `estimate` is the crate's, at least the size of the heap.

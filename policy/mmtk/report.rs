@@ -28,8 +28,8 @@ pub fn report<VM: VMBinding>(mmtk: &MMTK<VM>) -> Option<Report> {
     ask(mmtk, of)
 }
 
-/// Starts to return to the OS what the last collection has freed, but for what may stay. For the VM to call when mutators
-/// run again: a thread that is woken earlier takes its processor from the pause.
+/// Starts to return to the OS what the last collection has freed, but for what may stay. For the VM to call
+/// when mutators run again: a thread that is woken earlier takes its processor from the pause.
 pub fn wake_purger<VM: VMBinding>(mmtk: &MMTK<VM>) {
     ask(mmtk, MarkSweepSpace::wake_purger);
 }

@@ -4,7 +4,7 @@
 use super::pages::ChunkPageResource;
 use super::purger::{return_to_os, Purger};
 use super::work::{ClearMarks, ReleaseChunks};
-use super::{Build, Config, FreeListAllocator};
+use super::{address, Build, Config, FreeListAllocator};
 use crate::plan::tracing::{ObjectQueue, OptionObjectQueue};
 use crate::plan::AllocationSemantics;
 use crate::policy::gc_work::{PolicyTraceObject, TraceKind};
@@ -267,15 +267,16 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.purger.finish();
     }
 
-    /// Number of pages that are to be returned to the OS: what may be resident without being charged, but for what may stay.
+    /// Number of pages that are to be returned to the OS: what may be resident without being charged, but for
+    /// what may stay.
     fn excess_pages(&self) -> usize {
         let policy = &self.common.gc_trigger.policy;
         let keep = KEEP_PAGES.max(policy.get_current_heap_size_in_pages() / KEEP_FRACTION);
         self.heap().dirty_pages().saturating_sub(keep)
     }
 
-    /// Whether what the space holds, charged or not, is no more than the heap's size. Then mutators come before the purger: what
-    /// they use again before its turn has come costs them no page fault.
+    /// Whether what the space holds, charged or not, is no more than the heap's size. Then mutators come before
+    /// the purger: what they use again before its turn has come costs them no page fault.
     fn is_within_heap(&self) -> bool {
         let policy = &self.common.gc_trigger.policy;
         let held = self.charged_pages() + self.heap().dirty_pages();
@@ -291,15 +292,12 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// Clears the mark bits of a chunk.
     pub(super) fn clear_marks(&self, chunk: Chunk) {
         for block in self.heap().forget_marked(chunk) {
-            // SAFETY: the start of a block is an address.
-            let start = unsafe { Address::from_usize(block) };
-            Self::mark_spec().bzero_metadata(start, <Build as Config>::BLOCK_BYTES);
+            Self::mark_spec().bzero_metadata(address(block), <Build as Config>::BLOCK_BYTES);
         }
     }
 
     fn chunk_address(&self, chunk: Chunk) -> Address {
-        // SAFETY: the start of a chunk is an address.
-        unsafe { Address::from_usize(self.heap().chunk_start(chunk)) }
+        address(self.heap().chunk_start(chunk))
     }
 
     /// The space for as long as work packets live.
@@ -492,8 +490,7 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
 
     fn enumerate_objects(&self, enumerator: &mut dyn ObjectEnumerator) {
         for block in self.heap().blocks().filter(|block| block.used_cells() != 0) {
-            // SAFETY: the start of a block is an address.
-            let start = unsafe { Address::from_usize(block.start()) };
+            let start = address(block.start());
             enumerator.visit_address_range(start, start + <Build as Config>::BLOCK_BYTES);
         }
     }

@@ -219,8 +219,7 @@ impl Block {
     /// twice. `dirty_pages` is the heap's count of them.
     pub(crate) fn grow<C: Config>(&self, growth: u64, dirty_pages: &AtomicUsize) -> NonZeroUsize {
         debug_assert!(!self.is_reusable());
-        let open = self.open() | growth;
-        self.hold_closed().open(growth, dirty_pages);
+        let open = self.hold_closed().open(growth, dirty_pages);
         let shape = Shape::<C>::of(self.bin());
         let reached = shape.reached_by(growth, open);
         let mut linker = Linker::new();
@@ -345,9 +344,12 @@ impl ClosedPages<'_> {
         self.0
     }
 
-    fn open(&self, pages: u64, dirty_pages: &AtomicUsize) {
-        self.0.open.store(self.0.open() | pages, Relaxed);
+    /// Returns the pages that are open then.
+    fn open(&self, pages: u64, dirty_pages: &AtomicUsize) -> u64 {
+        let open = self.0.open() | pages;
+        self.0.open.store(open, Relaxed);
         self.remove_dirty(pages, dirty_pages);
+        open
     }
 
     /// Notes that `pages` are dirty no more, and counts them off from the heap's `dirty_pages`.

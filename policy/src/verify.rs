@@ -28,9 +28,8 @@ impl<C: Config> Heap<C> {
     /// Says in one line what is wrong first.
     pub fn verify(&self, threads: &[Thread<'_>], charged_pages: usize) -> Result<(), String> {
         self.verify_lists(threads)?;
-        let dirty: u32 = self.blocks().map(|block| block.dirty().count_ones()).sum();
-        if dirty as usize != self.dirty_pages() {
-            let counted = self.dirty_pages();
+        let (counted, dirty) = (self.dirty_pages(), self.statistics().dirty_pages);
+        if counted != dirty {
             return Err(format!(
                 "{counted} pages are counted as dirty, a recount finds {dirty}"
             ));

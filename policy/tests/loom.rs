@@ -292,6 +292,7 @@ fn a_page_that_is_opened_is_not_returned() {
         assert_eq!(heap.statistics().dirty_pages, 0);
         heap.verify(&[(&mutator.local, &mutator.heads)], charged)
             .unwrap();
+        assert_eq!(heap.statistics().free_blocks, C::CHUNK_BLOCKS - 1);
     });
 }
 
