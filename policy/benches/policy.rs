@@ -82,7 +82,7 @@ fn pop(criterion: &mut Criterion) {
 
 /// The policy's own work at the end of a collection.
 fn release<C: Config>(criterion: &mut Criterion) {
-    let (space, _mutator, cells) = full::<C>();
+    let (space, mut mutator, cells) = full::<C>();
     let mut numbers = Numbers(1);
     space.mark(cells.iter().copied().filter(|_| numbers.below(3) == 0));
     let mut group = criterion.benchmark_group("release");
@@ -97,7 +97,23 @@ fn release<C: Config>(criterion: &mut Criterion) {
             }
         });
     });
+    group.bench_function(name::<C>("chunks of garbage"), |bencher| {
+        bencher.iter_custom(|times| {
+            (0..times)
+                .map(|_| release_garbage(&space, &mut mutator))
+                .sum()
+        });
+    });
     group.finish();
+}
+
+/// The time that it takes to release blocks in use that hold no live cell, as most do in a large heap.
+fn release_garbage<C: Config>(space: &Space<C>, mutator: &mut Mutator) -> Duration {
+    space.mark(std::iter::empty());
+    fill(space, mutator);
+    let start = Instant::now();
+    space.release(std::iter::once(mutator));
+    start.elapsed()
 }
 
 fn all(criterion: &mut Criterion) {
