@@ -49,6 +49,7 @@ impl AddAssign for Released {
 struct Sorted {
     free: Chain,
     dirty: Chain,
+    part_dirty: Chain,
     full: Chain,
     unswept: [Chain; MAX_BINS],
     available: [Chain; MAX_BINS],
@@ -101,6 +102,7 @@ impl<C: Config> Heap<C> {
         let mut sorted = Sorted {
             free: Chain::default(),
             dirty: Chain::default(),
+            part_dirty: Chain::default(),
             full: Chain::default(),
             unswept: [Chain::default(); MAX_BINS],
             available: [Chain::default(); MAX_BINS],
@@ -124,8 +126,10 @@ impl<C: Config> Heap<C> {
             let dirty = block.dirty().count_ones() as usize;
             dirty_pages += dirty;
             let is_free = block.state() == State::Free || block.live_cells() == 0;
-            let (list, state) = if is_free && dirty != 0 {
+            let (list, state) = if is_free && dirty == C::BLOCK_PAGES {
                 (&mut sorted.dirty, State::Free)
+            } else if is_free && dirty != 0 {
+                (&mut sorted.part_dirty, State::Free)
             } else if is_free {
                 (&mut sorted.free, State::Free)
             } else if block.is_reusable() {
@@ -147,6 +151,7 @@ impl<C: Config> Heap<C> {
         let pools = &self.pools;
         pools.free.push(&self.directory, sorted.free);
         pools.dirty.push(&self.directory, sorted.dirty);
+        pools.part_dirty.push(&self.directory, sorted.part_dirty);
         pools.full.push(&self.directory, sorted.full);
         for bin in 0..C::BINS {
             pools.unswept[bin].push(&self.directory, sorted.unswept[bin]);

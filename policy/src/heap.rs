@@ -5,6 +5,7 @@ use crate::block::{Block, State};
 use crate::config::Config;
 use crate::directory::{Chunk, Directory};
 use crate::marks::MarkBits;
+use crate::shape::Shape;
 use crate::size_class::Bin;
 use crate::stack::{Chain, Link, Stack};
 use std::ops::Range;
@@ -25,9 +26,12 @@ pub struct Heap<C: Config> {
 pub(crate) struct Pools {
     /// Blocks of no bin. Address space is recycled here for any bin.
     pub free: Stack,
-    /// Blocks of no bin that had dirty pages at the last collection: taken first, as touching those costs no
-    /// page fault if they have not been purged meanwhile.
+    /// Blocks of no bin of which all pages were dirty at the last collection. Dirty blocks are taken first, as
+    /// touching such pages costs no page fault if they have not been purged meanwhile.
     pub dirty: Stack,
+    /// Blocks of no bin of which some pages were dirty at the last collection, as large cells leave them that
+    /// fill a part of their block.
+    pub part_dirty: Stack,
     /// By bin, blocks that may have free cells on charged pages.
     pub unswept: Box<[Stack]>,
     /// By bin, blocks that have no such cell but can grow.
@@ -42,6 +46,7 @@ impl Pools {
         Pools {
             free: Stack::default(),
             dirty: Stack::default(),
+            part_dirty: Stack::default(),
             unswept: stacks(),
             available: stacks(),
             full: Stack::default(),
@@ -55,6 +60,7 @@ impl Pools {
         let of_no_bin = [
             (&self.free, State::Free),
             (&self.dirty, State::Free),
+            (&self.part_dirty, State::Free),
             (&self.full, State::PooledFull),
         ];
         of_no_bin.into_iter().chain(unswept).chain(available)
@@ -136,13 +142,16 @@ impl<C: Config> Heap<C> {
         self.pools.available[bin.index()].pop(&self.directory)
     }
 
-    /// Takes a free block and gives it to `bin`.
+    /// Takes a free block and gives it to `bin`: one with as many dirty pages as the bin can use, if there is one.
+    /// A bin that cannot use them all would keep the others resident for nothing.
     pub(crate) fn take_free(&self, bin: Bin) -> Option<Link> {
         let pools = &self.pools;
-        let link = pools
-            .dirty
-            .pop(&self.directory)
-            .or_else(|| pools.free.pop(&self.directory))?;
+        let fills = Shape::<C>::of(bin).usable().count_ones() as usize == C::BLOCK_PAGES;
+        let order = match fills {
+            true => [&pools.dirty, &pools.part_dirty, &pools.free],
+            false => [&pools.part_dirty, &pools.dirty, &pools.free],
+        };
+        let link = order.iter().find_map(|pool| pool.pop(&self.directory))?;
         self.block(link).init(bin);
         Some(link)
     }

@@ -107,3 +107,22 @@ fn pages_go_back_in_batches() {
     assert!(returned > HEAP_PAGES * 9 / 10);
     assert!(calls < returned / 100, "{calls} calls for {returned} pages");
 }
+
+#[test]
+fn a_bin_takes_blocks_of_whose_dirty_pages_it_has_use() {
+    let space = Space::<Blocks64K>::new(1, usize::MAX);
+    let mut mutator = Mutator::new(1);
+    let mut held = |sizes: [usize; 2]| {
+        for bin in sizes.map(Bin::holding) {
+            for _ in 0..8 * (Blocks64K::BLOCK_BYTES / bin.cell_bytes()) {
+                space.alloc(&mut mutator, bin).unwrap();
+            }
+        }
+        let held = space.charged() + space.heap.dirty_pages();
+        space.release(std::iter::once(&mut mutator));
+        held
+    };
+    // A cell of 45 KiB fills 12 pages of a block, those of 64 bytes all 16.
+    assert_eq!(held([45 << 10, 64]), 8 * (12 + 16));
+    assert_eq!(held([64, 45 << 10]), 8 * (12 + 16));
+}
