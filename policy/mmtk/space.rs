@@ -270,17 +270,20 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// Number of pages that are to be returned to the OS: what may be resident without being charged, but for
     /// what may stay.
     fn excess_pages(&self) -> usize {
-        let policy = &self.common.gc_trigger.policy;
-        let keep = KEEP_PAGES.max(policy.get_current_heap_size_in_pages() / KEEP_FRACTION);
+        let keep = KEEP_PAGES.max(self.heap_pages() / KEEP_FRACTION);
         self.heap().dirty_pages().saturating_sub(keep)
     }
 
     /// Whether what the space holds, charged or not, is no more than the heap's size. Then mutators come before
     /// the purger: what they use again before its turn has come costs them no page fault.
     fn is_within_heap(&self) -> bool {
+        self.charged_pages() + self.heap().dirty_pages() <= self.heap_pages()
+    }
+
+    /// The heap's size now, in pages.
+    fn heap_pages(&self) -> usize {
         let policy = &self.common.gc_trigger.policy;
-        let held = self.charged_pages() + self.heap().dirty_pages();
-        held <= policy.get_current_heap_size_in_pages()
+        policy.get_current_heap_size_in_pages()
     }
 
     /// Adds up what was found in some chunks.

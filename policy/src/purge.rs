@@ -20,8 +20,8 @@ pub struct PageRange {
 }
 
 impl<C: Config> Heap<C> {
-    /// Purges a batch at each step: passes pages that are not charged to `release`, which must give them
-    /// back to the OS before it returns. Threads may allocate meanwhile, but no collection may begin within a
+    /// Purges the next dirty batch at each step: passes pages that are not charged to `release`, which must give
+    /// them back to the OS before it returns. Threads may allocate meanwhile, but no collection may begin within a
     /// step, nor may a later one find the same iterator in use. What it has not purged at its end, it
     /// never will.
     ///
@@ -35,11 +35,11 @@ impl<C: Config> Heap<C> {
     ) -> impl Iterator<Item = ()> + 'h {
         let in_use = self.batches().map(|blocks| (blocks, false));
         let free = self.batches().map(|blocks| (blocks, true));
-        in_use.chain(free).map(move |(blocks, are_free)| {
+        in_use.chain(free).filter_map(move |(blocks, are_free)| {
             let blocks = blocks
                 .iter()
                 .filter(|block| (block.state() == State::Free) == are_free);
-            self.purge_batch(blocks, &mut release);
+            self.purge_batch(blocks, &mut release).then_some(())
         })
     }
 
@@ -52,20 +52,22 @@ impl<C: Config> Heap<C> {
 
     /// Where a block has any dirty page, all its closed pages are passed on: the others are not held by the OS, and
     /// cost less than a system call more, as each makes all processors forget what they know of the address
-    /// space.
+    /// space. Returns whether there was one.
     fn purge_batch<'h>(
         &self,
         blocks: impl Iterator<Item = &'h Block>,
         mut release: impl FnMut(&[PageRange]),
-    ) {
+    ) -> bool {
         let dirty = blocks.filter(|block| block.dirty() != 0);
         let held: Vec<ClosedPages> = dirty.map(Block::hold_closed).collect();
-        if held.iter().any(|pages| pages.block().dirty() != 0) {
+        let any_dirty = held.iter().any(|pages| pages.block().dirty() != 0);
+        if any_dirty {
             release(&closed_ranges::<C>(&held));
         }
         for pages in &held {
             pages.remove_dirty(u64::MAX, &self.dirty_pages);
         }
+        any_dirty
     }
 }
 
