@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 const BUSY: Duration = Duration::from_micros(500);
 
 /// Time before a batch where no processor is idle, as mimalloc's purge delay: a page that is used again before its turn
-/// costs no fault. The faults of a batch take some 0.3 ms, of which this makes 1 % of a processor's time.
-const DELAY: Duration = Duration::from_millis(30);
+/// costs no fault. To return a batch and to fault it in again takes some 1 ms, of which this makes 1 % of a
+/// processor's time.
+const DELAY: Duration = Duration::from_millis(100);
 
 /// Batches of pages, each returned at a step. That yields whether mutators should come before the next.
 type Batches = Box<dyn Iterator<Item = bool> + Send>;

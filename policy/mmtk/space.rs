@@ -267,17 +267,21 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.purger.finish();
     }
 
-    /// Number of pages that are to be returned to the OS: what may be resident without being charged, but for
-    /// what may stay.
+    /// Number of pages that are to be returned to the OS.
     fn excess_pages(&self) -> usize {
-        let keep = KEEP_PAGES.max(self.heap_pages() / KEEP_FRACTION);
-        self.heap().dirty_pages().saturating_sub(keep)
+        self.heap().dirty_pages().saturating_sub(self.keep_pages())
     }
 
-    /// Whether what the space holds, charged or not, is no more than the heap's size. Then mutators come before
-    /// the purger: what they use again before its turn has come costs them no page fault.
+    /// Whether what the space holds, charged or not, is no more than the heap's size and what may stay. Then
+    /// mutators come before the purger: what they use again before its turn has come costs them no page fault.
     fn is_within_heap(&self) -> bool {
-        self.charged_pages() + self.heap().dirty_pages() <= self.heap_pages()
+        let held = self.charged_pages() + self.heap().dirty_pages();
+        held <= self.heap_pages() + self.keep_pages()
+    }
+
+    /// Number of pages that may stay resident without being charged.
+    fn keep_pages(&self) -> usize {
+        KEEP_PAGES.max(self.heap_pages() / KEEP_FRACTION)
     }
 
     /// The heap's size now, in pages.
