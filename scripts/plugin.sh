@@ -15,12 +15,27 @@ source_revision() {
   git -C "$ROOT" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || echo "no commit"
 }
 
-# put_into_jdks FILE NAME: puts it under that name into lib/mmtk of each JDK in build/.
-put_into_jdks() {
+# The JDKs in build/, a line each.
+jdks() {
   local jdk
   for jdk in "$OUT"/jdk "$OUT"/jdk-fastdebug; do
-    if [[ -x $jdk/bin/java ]]; then put_file "$1" "$jdk/lib/mmtk/$2"; fi
+    if [[ -x $jdk/bin/java ]]; then echo "$jdk"; fi
   done
+}
+
+# put_into_jdks FILE NAME: puts it under that name into lib/mmtk of each JDK.
+put_into_jdks() {
+  local jdk
+  while read -r jdk; do put_file "$1" "$jdk/lib/mmtk/$2"; done < <(jdks)
+}
+
+# is_current NAME DESCRIPTION: whether each JDK has the plugin from this very commit. Cargo cannot tell: it keeps one build at a time.
+is_current() {
+  local jdk
+  [[ $(source_revision) =~ ^[0-9a-f]{40}$ ]] || return 1
+  while read -r jdk; do
+    cmp -s "$2" "$jdk/lib/mmtk/libmmtk_$1.json" || return 1
+  done < <(jdks)
 }
 
 # build_mimalloc3: builds the library that the plugins malloc-mimalloc3* load, and installs it beside them.
@@ -36,6 +51,11 @@ build_plugin() {
   cargo=$(./builds.py cargo "$name")
   local -a arguments
   mapfile -t arguments <<<"$cargo"
+  ./builds.py describe "$name" "$(source_revision)" >"$description"
+  if is_current "$name" "$description"; then
+    say "$name is up to date"
+    return
+  fi
   case $name in
     malloc-jemalloc*) need_packages make ;;
     malloc-mimalloc1*) need_packages cmake ;;
@@ -44,7 +64,6 @@ build_plugin() {
   esac
   say "building $name"
   (cd "$ROOT" && run_logged "$TARGET/$name.log" env SHARDSWEEP_BUILD="$name" cargo build --lib --target-dir "$TARGET" "${arguments[@]}")
-  ./builds.py describe "$name" "$(source_revision)" >"$description"
   put_into_jdks "$TARGET/${arguments[3]}/libshardsweep_mmtk.so" "libmmtk_$name.so"
   put_into_jdks "$description" "libmmtk_$name.json"
   say "lib/mmtk/libmmtk_$name.so is ready"
@@ -53,7 +72,7 @@ build_plugin() {
 # A function, so that bash has read all of this file before a long run starts and the file may change meanwhile.
 main() {
   [[ $# -gt 0 && -n $1 ]] || die "which build? \`make plugin BUILD=name\`, with a name of mmtk/builds.toml"
-  [[ -x $OUT/jdk/bin/java || -x $OUT/jdk-fastdebug/bin/java ]] || die "there is no JDK to put plugins into: run \`make jdk\` first"
+  [[ -n $(jdks) ]] || die "there is no JDK to put plugins into: run \`make jdk\` first"
   need_packages python3 gcc libc6-dev
   need_rust
   if [[ $1 == --all ]]; then
