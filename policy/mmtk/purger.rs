@@ -89,14 +89,14 @@ impl Purger {
     }
 
     fn run(&self) -> ! {
-        let mut urgent = false;
+        let mut mutators_first = true;
         loop {
             let idle = |_: &mut Batches| !self.assigned.load(Ordering::Relaxed);
             drop(self.work.wait_while(self.batches.lock().unwrap(), idle));
-            if !urgent {
+            if mutators_first {
                 give_way();
             }
-            urgent = self.purge_batch() == Some(false);
+            mutators_first = self.purge_batch() != Some(false);
         }
     }
 }

@@ -246,7 +246,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         if excess != 0 {
             let space = self.for_packets();
             let batches = space.heap().purge(return_to_os);
-            let batches = batches.map(|()| space.is_within_heap());
+            let batches = batches.map(|any_dirty| any_dirty && space.is_within_heap());
             space
                 .purger
                 .assign(batches.take_while(|_| space.excess_pages() != 0));

@@ -20,10 +20,10 @@ pub struct PageRange {
 }
 
 impl<C: Config> Heap<C> {
-    /// Purges the next dirty batch at each step: passes pages that are not charged to `release`, which must give
-    /// them back to the OS before it returns. Threads may allocate meanwhile, but no collection may begin within a
-    /// step, nor may a later one find the same iterator in use. What it has not purged at its end, it
-    /// never will.
+    /// Purges a batch at each step, and yields whether any of it was dirty: passes pages that are not charged to
+    /// `release`, which must give them back to the OS before it returns. Threads may allocate meanwhile, but no
+    /// collection may begin within a step, nor may a later one find the same iterator in use. What it has not
+    /// purged at its end, it never will.
     ///
     /// What is held by blocks with live cells comes first, because none but threads that need their bin could use
     /// it. Free blocks that are held are taken before others, the lowest first: the walk over them begins at the
@@ -32,14 +32,14 @@ impl<C: Config> Heap<C> {
     pub fn purge<'h>(
         &'h self,
         mut release: impl FnMut(&[PageRange]) + 'h,
-    ) -> impl Iterator<Item = ()> + 'h {
+    ) -> impl Iterator<Item = bool> + 'h {
         let in_use = self.batches().map(|blocks| (blocks, false));
         let free = self.batches().map(|blocks| (blocks, true));
-        in_use.chain(free).filter_map(move |(blocks, are_free)| {
+        in_use.chain(free).map(move |(blocks, are_free)| {
             let blocks = blocks
                 .iter()
                 .filter(|block| (block.state() == State::Free) == are_free);
-            self.purge_batch(blocks, &mut release).then_some(())
+            self.purge_batch(blocks, &mut release)
         })
     }
 
@@ -52,7 +52,7 @@ impl<C: Config> Heap<C> {
 
     /// Where a block has any dirty page, all its closed pages are passed on: the others are not held by the OS, and
     /// cost less than a system call more, as each makes all processors forget what they know of the address
-    /// space. Returns whether there was one.
+    /// space. Returns whether any page was dirty.
     fn purge_batch<'h>(
         &self,
         blocks: impl Iterator<Item = &'h Block>,
