@@ -29,12 +29,11 @@ put_into_jdks() {
   while read -r jdk; do put_file "$1" "$jdk/lib/mmtk/$2"; done < <(jdks)
 }
 
-# is_current NAME DESCRIPTION: whether each JDK has the plugin from this very commit. Cargo cannot tell: it keeps one build at a time.
+# is_current NAME DESCRIPTION: whether each JDK has the plugin of that description. Cargo cannot tell: it keeps one build at a time.
 is_current() {
   local jdk
-  [[ $(source_revision) =~ ^[0-9a-f]{40}$ ]] || return 1
   while read -r jdk; do
-    cmp -s "$2" "$jdk/lib/mmtk/libmmtk_$1.json" || return 1
+    [[ -e $jdk/lib/mmtk/libmmtk_$1.so ]] && cmp -s "$2" "$jdk/lib/mmtk/libmmtk_$1.json" || return 1
   done < <(jdks)
 }
 
@@ -47,12 +46,14 @@ build_mimalloc3() {
 
 # build_plugin NAME: builds it and installs it.
 build_plugin() {
-  local name=$1 description=$TARGET/$1.json cargo
+  local name=$1 description=$TARGET/$1.json cargo revision
   cargo=$(./builds.py cargo "$name")
   local -a arguments
   mapfile -t arguments <<<"$cargo"
-  ./builds.py describe "$name" "$(source_revision)" >"$description"
-  if is_current "$name" "$description"; then
+  revision=$(source_revision)
+  ./builds.py describe "$name" "$revision" >"$description"
+  # Only a commit says which source it was.
+  if [[ $revision =~ ^[0-9a-f]{40}$ ]] && is_current "$name" "$description"; then
     say "$name is up to date"
     return
   fi
