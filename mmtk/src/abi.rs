@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -168,13 +168,13 @@ mirror! {
 }
 
 /// `THIRD_PARTY_HEAP_FREE_LISTS`: how many free lists a thread has.
-pub const FREE_LISTS: usize = 56;
+pub const FREE_LISTS: usize = 76;
 
 mirror! {
     /// The free lists that stand in each thread.
-    FreeLists = ThirdPartyHeapFreeLists, 456;
+    FreeLists = ThirdPartyHeapFreeLists, 616;
     0 heads: [*mut c_void; FREE_LISTS],
-    448 refilled_bytes: u64,
+    608 refilled_bytes: u64,
 }
 
 mirror! {

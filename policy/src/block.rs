@@ -512,8 +512,8 @@ mod tests {
     #[test]
     fn a_large_cell_takes_its_pages_together() {
         let block = Block::new(1 << 22);
-        block.init(Bin::holding(20_000));
-        // The cell of 23,040 bytes reaches into its sixth page.
+        block.init(Bin::holding(21_000));
+        // The cell of 22,528 bytes reaches into its sixth page.
         let growth = block.growth::<Blocks64K>();
         assert_eq!(growth, 0b11_1111);
         assert_eq!(block.price::<Blocks64K>(growth), 6);

@@ -7,10 +7,14 @@
 //! geometrically instead, so that with the same number of bins at most a sixth (16.7 %) of a cell is
 //! unused by an object whose size is a multiple of 8. Below 256 bytes the cells are mimalloc's.
 //!
+//! From 8 KiB on there are eight bins for each doubling, spaced evenly, and at most a ninth is unused. Java's
+//! buffers are the reason: an array of 32 KiB and its header need 9 pages, and get them, where four bins for
+//! each doubling would give them 10. Such bins cost address space, but hardly a page, as few of these cells share one.
+//!
 //! The sequence does not depend on the block size; the block size only says where it ends
 //! ([`Config::BINS`](crate::Config::BINS)): at the cell that fills a block, so no bin stays empty by
 //! construction. Cells above half a block leave the end of their block unused. With page accounting
-//! those pages are never charged, so an object there costs no more pages than a sixth above what it
+//! those pages are never charged, so an object there costs no more pages than a ninth above what it
 //! fills.
 
 /// Number of bins for the largest block (256 KiB): the length of every array indexed by bin.
@@ -29,6 +33,9 @@ const CELL_BYTES: [u32; MAX_BINS] = cell_sizes();
 /// log2 of the cell at which four bins a doubling begin.
 const LOG_LINEAR_BYTES: u32 = 6;
 const LINEAR_BINS: usize = 8;
+/// log2 of the cell at which eight bins a doubling begin, and the bin after that cell's.
+const LOG_LARGE_BYTES: u32 = 13;
+const LARGE_BIN: usize = LINEAR_BINS + 4 * (LOG_LARGE_BYTES - LOG_LINEAR_BYTES) as usize;
 
 /// Where the four cells of a doubling end, in 32nds of its lower bound. Consecutive steps of 19/16,
 /// 45/38, 6/5 and 32/27 are all at most 6/5, hence the bound of a sixth.
@@ -51,6 +58,10 @@ impl Bin {
         debug_assert!(size <= MAX_CELL_BYTES);
         let last = size - 1;
         let doubling = last.ilog2();
+        if doubling >= LOG_LARGE_BYTES {
+            let eighth = (last >> (doubling - 3)) & 7;
+            return Bin((LARGE_BIN + 8 * (doubling - LOG_LARGE_BYTES) as usize + eighth) as u8);
+        }
         // The five bits below the leading one say in which 32nd of the doubling the object ends.
         let part = (last >> (doubling - 5)) & 31;
         let quarter = (part >= GEOMETRIC[0] - 32) as u32
@@ -86,10 +97,15 @@ impl Bin {
 
 /// Number of bins with cells of at most `bytes`, a power of two from 64 up.
 pub(crate) const fn bins_up_to(bytes: usize) -> usize {
-    LINEAR_BINS + 4 * (bytes.ilog2() - LOG_LINEAR_BYTES) as usize
+    let log = bytes.ilog2();
+    if log > LOG_LARGE_BYTES {
+        LARGE_BIN + 8 * (log - LOG_LARGE_BYTES) as usize
+    } else {
+        LINEAR_BINS + 4 * (log - LOG_LINEAR_BYTES) as usize
+    }
 }
 
-/// The cell sizes of the doubling from `1 << log` bytes, in 32nds.
+/// The cell sizes of the doubling from `1 << log` bytes, where it has four, in 32nds.
 const fn steps(log: u32) -> [usize; 4] {
     match log {
         6 | 7 => [40, 48, 56, 64],
@@ -105,9 +121,12 @@ const fn cell_sizes() -> [u32; MAX_BINS] {
     while bin < MAX_BINS {
         sizes[bin] = if bin < LINEAR_BINS {
             8 * (bin as u32 + 1)
-        } else {
+        } else if bin < LARGE_BIN {
             let log = LOG_LINEAR_BYTES + ((bin - LINEAR_BINS) / 4) as u32;
             ((steps(log)[(bin - LINEAR_BINS) % 4] << log) / 32) as u32
+        } else {
+            let log = LOG_LARGE_BYTES + ((bin - LARGE_BIN) / 8) as u32;
+            ((9 + (bin - LARGE_BIN) as u32 % 8) << log) / 8
         };
         bin += 1;
     }
@@ -151,10 +170,11 @@ mod tests {
     }
 
     #[test]
-    fn at_most_a_sixth_of_a_cell_is_unused() {
+    fn at_most_a_sixth_of_a_cell_is_unused_or_a_ninth_if_it_is_large() {
         for words in 1..=MAX_CELL_BYTES / 8 {
             let cell = Bin::holding(words * 8).cell_bytes();
-            assert!(6 * (cell - words * 8) <= cell, "{} in {cell}", words * 8);
+            let part = if words * 8 > 8192 { 9 } else { 6 };
+            assert!(part * (cell - words * 8) <= cell, "{} in {cell}", words * 8);
             assert!(words > 8 || cell == words * 8);
         }
     }
@@ -180,11 +200,11 @@ mod tests {
     fn the_block_size_ends_the_sequence() {
         ends_at_the_block::<12>(32);
         ends_at_the_block::<13>(36);
-        ends_at_the_block::<14>(40);
-        ends_at_the_block::<15>(44);
-        ends_at_the_block::<16>(48);
-        ends_at_the_block::<17>(52);
-        ends_at_the_block::<18>(56);
+        ends_at_the_block::<14>(44);
+        ends_at_the_block::<15>(52);
+        ends_at_the_block::<16>(60);
+        ends_at_the_block::<17>(68);
+        ends_at_the_block::<18>(76);
     }
 
     #[test]

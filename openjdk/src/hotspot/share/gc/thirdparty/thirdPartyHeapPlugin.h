@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 2
+#define THIRD_PARTY_HEAP_ABI_VERSION 3
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -145,7 +145,7 @@ typedef struct ThirdPartyHeapConfig {
  * empty, and takes cells from them without a call. The plugin fills them in alloc, and empties them in a collection
  * and when the mutator is destroyed.
  */
-#define THIRD_PARTY_HEAP_FREE_LISTS 56
+#define THIRD_PARTY_HEAP_FREE_LISTS 76
 typedef struct ThirdPartyHeapFreeLists {
   void*    heads[THIRD_PARTY_HEAP_FREE_LISTS]; /* by bin: a free cell, whose first word is the next one, or null */
   uint64_t refilled_bytes;                     /* bytes of all cells that alloc has put into the lists */
