@@ -34,7 +34,8 @@ a sweep's folder holds:
 MINHEAP = """\
 Finds the smallest heap in which a benchmark runs, by number of mutator threads (Sinclair's report, sections 4 and 5).
 
-The heap grows by a quarter from --start until it is enough; then it is found to 1 MiB. A size that fails is tried
+The heap grows by a quarter from --start until it is enough, or shrinks until it is not; then it is found to 1 MiB. Once
+points with other numbers of threads are done, the search begins on the line through them. A size that fails is tried
 --attempts times. Out of memory and time-out (--limit) mean: too small. A crash or a wrong result never does: it is
 tried again, reported, and if no attempt says anything about memory, the point has no minheap.
 """
@@ -143,7 +144,7 @@ def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_minheap(parser: argparse.ArgumentParser) -> None:
     given = {"type": int, "default": argparse.SUPPRESS}
-    parser.add_argument("--start", help="first heap tried, MiB (default: 8)", **given)
+    parser.add_argument("--start", help="first heap tried for a build, MiB (default: 8)", **given)
     parser.add_argument("--largest", help="largest heap tried, MiB (default: 1024)", **given)
     parser.add_argument("--attempts", help="tries at a size before it counts as too small (default: 2)", **given)
     parser.add_argument("--repeats", help="whole searches a point, to see their spread (default: 1)", **given)

@@ -43,7 +43,7 @@ class Experiment(BaseModel):
 
 
 class Minheap(Experiment):
-    """Minheap by threads, searched from `start` MiB up to `largest`, with `attempts` tries at a size."""
+    """Minheap by threads: the first search begins at `start` MiB, none passes `largest`; `attempts` tries at a size."""
 
     start: Mebibytes = 8
     largest: Mebibytes = 1024

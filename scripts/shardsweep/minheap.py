@@ -39,8 +39,9 @@ class Search:
 def search(probe: Callable[[int, int], Outcome], start: int, largest: int, attempts: int) -> Search:
     """Finds the smallest heap, in MiB, at which `probe(heap, attempt)` passes.
 
-    From `start` the heap grows by a quarter until it is enough, then what is left is cut at a third: a heap that is
-    enough costs a whole run, one that is too small ends early, so the search stays low. A size passes if one of
+    If `start` is too small, the heap grows by a quarter until it is enough; if it is enough, it shrinks by steps that
+    double until it is too small. What is then left is cut at a third: a heap that is enough costs a whole run, one
+    that is too small ends early, so the search stays low. The nearer `start`, the shorter. A size passes if one of
     `attempts` does; it is too small if an attempt says so and none passes. If no attempt passes and none says so
     either, the search stops: a crash is no statement about size.
     """
@@ -59,21 +60,23 @@ def search(probe: Callable[[int, int], Outcome], start: int, largest: int, attem
                 failed_by[heap] = outcome
         return verdict
 
-    low, heap = 0, start
-    while (verdict := passes(heap)) is False:
-        if heap == largest:
+    low, high, heap, step = 0, None, start, 1
+    while high is None or high - low > 1:
+        verdict = passes(heap)
+        if verdict is None:
+            return result
+        if verdict:
+            high = heap
+        elif heap == largest:
             result.end = End.TOO_LARGE
             return result
-        low, heap = heap, min(heap + max(heap // 4, 1), largest)
-    high = heap
-    while verdict is not None and high - low > 1:
-        middle = low + max((high - low) // 3, 1)
-        verdict = passes(middle)
-        if verdict is True:
-            high = middle
-        elif verdict is False:
-            low = middle
-    if verdict is None:
-        return result
+        else:
+            low = heap
+        if high is None:
+            heap = min(heap + max(heap // 4, 1), largest)
+        elif low == 0:
+            heap, step = max(high - step, 1), step * 2
+        else:
+            heap = low + max((high - low) // 3, 1)
     result.end, result.minheap, result.bound_by = End.FOUND, high, failed_by[low]
     return result

@@ -49,7 +49,8 @@ def _minheap(folder: Path, point: Point, experiment: Minheap, build: Build) -> t
             notes.append(_note(run, point, experiment, heap))
         return run.invocation.outcome
 
-    found = minheap.search(attempt, experiment.start, experiment.largest, experiment.attempts)
+    start = first_heap(folder, point, experiment)
+    found = minheap.search(attempt, start, experiment.largest, experiment.attempts)
     if found.end is not minheap.End.FOUND:
         notes.append(_no_minheap(point, experiment, build, found))
     keys = _keys(build, point, experiment)
@@ -61,6 +62,22 @@ def _minheap(folder: Path, point: Point, experiment: Minheap, build: Build) -> t
         # The next smaller heap was not too small as such, but too slow for the time limit.
         rows.append({**keys, "iteration": 0, "metric": "minheap.by-timeout", "value": 1, "unit": "runs"})
     return rows, notes
+
+
+def first_heap(folder: Path, point: Point, experiment: Minheap) -> int:
+    """Where the search begins, in MiB: on the line through what is known of other numbers of threads. Another repeat is
+    no help: it is there to say whether the search finds the same again."""
+    known = {}
+    for threads in experiment.threads:
+        file = result_file(folder, dataclasses.replace(point, threads=threads))
+        rows = json.loads(file.read_text())["rows"] if file.exists() else []
+        known |= {threads: row["value"] for row in rows if row["metric"] == "minheap" and row["value"]}
+    if not known:
+        return experiment.start
+    if len(known) == 1:
+        return max(known.values())
+    line = statistics.linear_regression(list(known), list(known.values()))
+    return min(max(round(line.intercept + line.slope * point.threads), 1), experiment.largest)
 
 
 def _no_minheap(point: Point, experiment: Experiment, build: Build, found: minheap.Search) -> dict:

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The search for the smallest heap, against programs whose need is known."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
+from shardsweep.grid import Minheap, Point
 from shardsweep.logs import Outcome
 from shardsweep.minheap import End, search
+from shardsweep.point import first_heap, result_file
 
 
 @pytest.mark.parametrize("start", [1, 4, 8, 50])
@@ -19,6 +24,35 @@ def test_finds_the_need_to_one_mebibyte_from_any_start(need, start):
 def test_a_time_out_bounds_a_minheap_and_is_told():
     found = search(lambda heap, attempt: Outcome.PASSED if heap >= 10 else Outcome.TIMEOUT, 8, 64, 1)
     assert (found.minheap, found.bound_by) == (10, Outcome.TIMEOUT)
+
+
+def test_a_start_next_to_the_need_makes_a_short_search():
+    def tried(start):
+        found = search(lambda heap, attempt: Outcome.PASSED if heap >= 40 else Outcome.OOM, start, 64, 1)
+        return [heap for heap, _ in found.attempts]
+
+    assert tried(40) == [40, 39]
+    assert tried(42) == [42, 41, 39, 40]
+    assert tried(36) == [36, 45, 39, 41, 40]
+
+
+def test_a_search_begins_on_the_line_through_what_is_known(tmp_path):
+    experiment = Minheap(builds=["ms-64k"], benchmarks=["lusearch"], threads=[1, 2, 12, 48], start=20, largest=30)
+    point = Point("minheap", "lusearch", 12, ("ms-64k",), None, 1)
+
+    def know(threads, minheap, invocation=1):
+        file = result_file(tmp_path, replace(point, threads=threads, invocation=invocation))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"rows": [{"metric": "minheap", "value": minheap}, {"metric": "runs.oom"}]}))
+
+    know(1, 9, invocation=0)
+    know(2, None)
+    assert first_heap(tmp_path, point, experiment) == 20
+    know(1, 4)
+    assert first_heap(tmp_path, point, experiment) == 4
+    know(2, 5)
+    assert first_heap(tmp_path, point, experiment) == 15
+    assert first_heap(tmp_path, replace(point, threads=48), experiment) == 30
 
 
 def test_a_size_passes_if_one_attempt_does():
@@ -40,7 +74,8 @@ def test_a_crash_is_never_too_small(broken):
     """Below 10 MiB this program crashes: how much it needs cannot be known, and is not guessed."""
     found = search(lambda heap, attempt: Outcome.PASSED if heap >= 10 else broken, 16, 64, 2)
     assert (found.end, found.minheap, found.reason) == (End.BROKEN, None, broken)
-    assert found.attempts == [(16, Outcome.PASSED), (5, broken), (5, broken)]
+    enough = [(heap, Outcome.PASSED) for heap in (16, 15, 13)]
+    assert found.attempts == [*enough, (9, broken), (9, broken)]
 
 
 def test_a_crash_that_does_not_come_again_is_got_over_and_kept():
