@@ -9,12 +9,13 @@
 //!
 //! From 8 KiB on there are eight bins for each doubling, spaced evenly, and at most a ninth is unused. Java's
 //! buffers are the reason: an array of 32 KiB and its header need 9 pages, and get them, where four bins for
-//! each doubling would give them 10. Such bins cost address space, but hardly a page, as few of these cells share one.
+//! each doubling would give them 10. Such bins cost address space, but hardly a page, as few of these cells
+//! share one.
 //!
 //! The sequence does not depend on the block size; the block size only says where it ends
 //! ([`Config::BINS`](crate::Config::BINS)): at the cell that fills a block, so no bin stays empty by
 //! construction. Cells above half a block leave the end of their block unused. With page accounting
-//! those pages are never charged, so an object there costs no more pages than a ninth above what it
+//! those pages are never charged, so an object there costs no more pages than a sixth above what it
 //! fills.
 
 /// Number of bins for the largest block (256 KiB): the length of every array indexed by bin.
@@ -58,16 +59,16 @@ impl Bin {
         debug_assert!(size <= MAX_CELL_BYTES);
         let last = size - 1;
         let doubling = last.ilog2();
-        if doubling >= LOG_LARGE_BYTES {
-            let eighth = (last >> (doubling - 3)) & 7;
-            return Bin((LARGE_BIN + 8 * (doubling - LOG_LARGE_BYTES) as usize + eighth) as u8);
-        }
-        // The five bits below the leading one say in which 32nd of the doubling the object ends.
-        let part = (last >> (doubling - 5)) & 31;
-        let quarter = (part >= GEOMETRIC[0] - 32) as u32
-            + (part >= GEOMETRIC[1] - 32) as u32
-            + (part >= GEOMETRIC[2] - 32) as u32;
-        Bin((LINEAR_BINS as u32 + (doubling - LOG_LINEAR_BYTES) * 4 + quarter) as u8)
+        let step = if doubling >= LOG_LARGE_BYTES {
+            (last >> (doubling - 3)) & 7
+        } else {
+            // The five bits below the leading one say in which 32nd of the doubling the object ends.
+            let part = (last >> (doubling - 5)) & 31;
+            (part >= GEOMETRIC[0] - 32) as usize
+                + (part >= GEOMETRIC[1] - 32) as usize
+                + (part >= GEOMETRIC[2] - 32) as usize
+        };
+        Bin((bins_up_to(1 << doubling) + step) as u8)
     }
 
     /// The bin with number `index`.
@@ -96,6 +97,7 @@ impl Bin {
 }
 
 /// Number of bins with cells of at most `bytes`, a power of two from 64 up.
+#[inline(always)]
 pub(crate) const fn bins_up_to(bytes: usize) -> usize {
     let log = bytes.ilog2();
     if log > LOG_LARGE_BYTES {
