@@ -10,6 +10,7 @@
 use crate::config::{Accounting, Config, LOG_PAGE_BYTES, PAGE_BYTES};
 use crate::heads::{cells, Linker};
 use crate::marks::{count_and_last, for_each_marked, MarkBits};
+use crate::prefetch::prefetch;
 use crate::shape::Shape;
 use crate::size_class::Bin;
 use crate::stack::NONE;
@@ -295,13 +296,11 @@ impl Block {
     /// counted and the last one tells how far its cell reaches.
     pub(crate) fn liveness<C: Config>(&self, marks: &MarkBits) -> Liveness {
         let shape = Shape::<C>::of(self.bin());
+        let words_of = |page: usize| marks.of_page(self.start + (page << LOG_PAGE_BYTES));
         let mut live = Liveness::NONE;
-        let mut left = self.open();
-        while left != 0 {
-            let page = left.trailing_zeros() as usize;
-            left &= left - 1;
-            let words = marks.of_page(self.start + (page << LOG_PAGE_BYTES));
-            if let Some((count, last)) = count_and_last(words) {
+        pages(self.open()).for_each(|page| prefetch(words_of(page)));
+        for page in pages(self.open()) {
+            if let Some((count, last)) = count_and_last(words_of(page)) {
                 live.cells += count;
                 live.pages |= 1 << page | shape.pages_of((page << LOG_PAGE_BYTES) + last);
             }
@@ -318,21 +317,35 @@ impl Block {
     /// Settles the block after marking: closes the pages that have no live cell (with page
     /// accounting) and leaves the others to be swept. Returns the number of pages to uncharge.
     pub(crate) fn settle<C: Config>(&self, live: Liveness) -> usize {
-        let before = self.charged_pages::<C>();
+        let open = self.open();
         let keep = match C::ACCOUNTING {
-            Accounting::Block if live.cells != 0 => self.open(),
+            Accounting::Block if live.cells != 0 => open,
             _ => live.pages,
         };
-        self.dirty
-            .store(self.dirty() | (self.open() & !keep), Release);
+        let close = open & !keep;
+        self.dirty.store(self.dirty() | close, Release);
         self.open.store(keep, Relaxed);
         self.free.store(0, Relaxed);
         self.live.store(live.cells, Relaxed);
         self.used.store(live.cells, Relaxed);
-        let full = self.capacity::<C>() == live.cells;
+        // Most blocks have nothing live, and are done with here.
+        let full = keep != 0 && self.capacity::<C>() == live.cells;
         self.unswept.store(if full { 0 } else { keep }, Relaxed);
-        before - self.charged_pages::<C>()
+        match C::ACCOUNTING {
+            Accounting::Page => close.count_ones() as usize,
+            Accounting::Block if close == 0 => 0,
+            Accounting::Block => C::BLOCK_PAGES,
+        }
     }
+}
+
+/// The numbers of the pages in `set`, in ascending order.
+fn pages(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let page = (set != 0).then_some(set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(page)
+    })
 }
 
 /// The right to do something with pages of a block that are not open: its owner has it to open them, and

@@ -10,10 +10,11 @@
 //! Steps 1 and 2 may run in any order among the threads. They touch no cell and take time by the number of
 //! blocks, and of pages in blocks with a live cell; what takes time by the number of free pages is the third.
 
-use crate::block::{Liveness, State};
+use crate::block::{Block, Liveness, State};
 use crate::config::Config;
 use crate::directory::Chunk;
 use crate::heap::Heap;
+use crate::prefetch::prefetch;
 use crate::size_class::MAX_BINS;
 use crate::stack::Chain;
 use std::iter::zip;
@@ -35,6 +36,17 @@ pub struct Released {
     pub live_blocks: usize,
 }
 
+impl Released {
+    /// Adds a block with a live object, after it has settled.
+    fn add_live<C: Config>(&mut self, block: &Block) {
+        let cells = block.live_cells() as usize;
+        self.charged_pages += block.charged_pages::<C>();
+        self.live_cells += cells;
+        self.live_bytes += cells * block.bin().cell_bytes();
+        self.live_blocks += 1;
+    }
+}
+
 impl AddAssign for Released {
     fn add_assign(&mut self, other: Released) {
         self.uncharged_pages += other.uncharged_pages;
@@ -44,6 +56,9 @@ impl AddAssign for Released {
         self.live_blocks += other.live_blocks;
     }
 }
+
+/// By how many headers [`Heap::release_chunk`] has them loaded before it comes to them.
+const HEADERS_AHEAD: usize = 8;
 
 /// The blocks of one chunk, sorted by where they go, so that each pool is touched once a chunk.
 struct Sorted {
@@ -110,27 +125,30 @@ impl<C: Config> Heap<C> {
         // Backwards, so that low addresses come out of the pools first.
         let blocks = self.directory.headers(chunk);
         let marked = self.directory.marked(chunk);
+        blocks.iter().rev().take(HEADERS_AHEAD).for_each(prefetch);
         for (index, (block, marked)) in zip(blocks, marked).enumerate().rev() {
+            if let Some(ahead) = index.checked_sub(HEADERS_AHEAD) {
+                prefetch(&blocks[ahead]);
+            }
             if block.state() != State::Free {
                 let live = match marked.load(Relaxed) {
                     true => block.liveness::<C>(&self.marks),
                     false => Liveness::NONE,
                 };
-                released.live_cells += live.cells as usize;
-                released.live_bytes += live.cells as usize * block.bin().cell_bytes();
-                released.live_blocks += usize::from(live.cells != 0);
                 released.uncharged_pages += block.settle::<C>(live);
-                released.charged_pages += block.charged_pages::<C>();
+            }
+            let is_live = block.open() != 0;
+            if is_live {
+                released.add_live::<C>(block);
             }
             let bin = block.bin().index();
             let dirty = block.dirty().count_ones() as usize;
             dirty_pages += dirty;
-            let is_free = block.state() == State::Free || block.live_cells() == 0;
-            let (list, state) = if is_free && dirty == C::BLOCK_PAGES {
+            let (list, state) = if !is_live && dirty == C::BLOCK_PAGES {
                 (&mut sorted.dirty, State::Free)
-            } else if is_free && dirty != 0 {
+            } else if !is_live && dirty != 0 {
                 (&mut sorted.part_dirty, State::Free)
-            } else if is_free {
+            } else if !is_live {
                 (&mut sorted.free, State::Free)
             } else if block.is_reusable() {
                 (&mut sorted.unswept[bin], State::PooledUnswept)

@@ -84,6 +84,7 @@ mod heads;
 mod heap;
 mod local;
 mod marks;
+mod prefetch;
 mod purge;
 mod shape;
 mod size_class;
