@@ -9,7 +9,7 @@
 
 use crate::config::{Accounting, Config, LOG_PAGE_BYTES, PAGE_BYTES};
 use crate::heads::{cells, Linker};
-use crate::marks::{count_and_last, for_each_marked, MarkBits};
+use crate::marks::{count_and_last, for_each_marked, ones, MarkBits};
 use crate::prefetch::prefetch;
 use crate::shape::Shape;
 use crate::size_class::Bin;
@@ -151,11 +151,7 @@ impl Block {
 
     /// Number of pages that are charged for this block.
     pub fn charged_pages<C: Config>(&self) -> usize {
-        match C::ACCOUNTING {
-            Accounting::Page => self.open().count_ones() as usize,
-            Accounting::Block if self.open() == 0 => 0,
-            Accounting::Block => C::BLOCK_PAGES,
-        }
+        charged::<C>(self.open())
     }
 
     pub(crate) fn open(&self) -> u64 {
@@ -298,8 +294,8 @@ impl Block {
         let shape = Shape::<C>::of(self.bin());
         let words_of = |page: usize| marks.of_page(self.start + (page << LOG_PAGE_BYTES));
         let mut live = Liveness::NONE;
-        pages(self.open()).for_each(|page| prefetch(words_of(page)));
-        for page in pages(self.open()) {
+        ones(self.open()).for_each(|page| prefetch(words_of(page)));
+        for page in ones(self.open()) {
             if let Some((count, last)) = count_and_last(words_of(page)) {
                 live.cells += count;
                 live.pages |= 1 << page | shape.pages_of((page << LOG_PAGE_BYTES) + last);
@@ -331,21 +327,18 @@ impl Block {
         // Most blocks have nothing live, and are done with here.
         let full = keep != 0 && self.capacity::<C>() == live.cells;
         self.unswept.store(if full { 0 } else { keep }, Relaxed);
-        match C::ACCOUNTING {
-            Accounting::Page => close.count_ones() as usize,
-            Accounting::Block if close == 0 => 0,
-            Accounting::Block => C::BLOCK_PAGES,
-        }
+        // With block accounting, all pages are closed or none.
+        charged::<C>(close)
     }
 }
 
-/// The numbers of the pages in `set`, in ascending order.
-fn pages(mut set: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let page = (set != 0).then_some(set.trailing_zeros() as usize)?;
-        set &= set - 1;
-        Some(page)
-    })
+/// Number of pages that are charged for `open` pages of a block.
+fn charged<C: Config>(open: u64) -> usize {
+    match C::ACCOUNTING {
+        Accounting::Page => open.count_ones() as usize,
+        Accounting::Block if open == 0 => 0,
+        Accounting::Block => C::BLOCK_PAGES,
+    }
 }
 
 /// The right to do something with pages of a block that are not open: its owner has it to open them, and

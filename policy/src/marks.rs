@@ -56,12 +56,20 @@ impl MarkBits {
 #[inline]
 pub(crate) fn for_each_marked(words: &[u64; WORDS_PER_PAGE], mut each: impl FnMut(usize)) {
     for (index, &word) in words.iter().enumerate() {
-        let mut left = word;
-        while left != 0 {
-            each((index * 64 + left.trailing_zeros() as usize) << LOG_GRANULE_BYTES);
-            left &= left - 1;
+        for bit in ones(word) {
+            each((index * 64 + bit) << LOG_GRANULE_BYTES);
         }
     }
+}
+
+/// The numbers of the bits that are set in `word`, in ascending order.
+#[inline]
+pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then_some(word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(bit)
+    })
 }
 
 /// The number of marked granules of a page and the offset in bytes of the last, if there is any.
