@@ -9,14 +9,12 @@
 
 import heap.Check;
 import heap.Heap;
-import java.util.ArrayList;
-import java.util.List;
+import heap.Threads;
 
 public class JniCritical {
     private static final int THREADS = 4;
     private static final int REGIONS = 60;
 
-    private static volatile Throwable failure;
     private static volatile boolean done;
 
     static {
@@ -40,34 +38,18 @@ public class JniCritical {
         });
         churning.start();
         try (Heap.Collector collector = new Heap.Collector()) {
-            List<Thread> threads = new ArrayList<>();
-            for (int i = 0; i < THREADS; i++) {
-                int number = i;
-                Thread thread = new Thread(() -> run(number));
-                threads.add(thread);
-                thread.start();
-            }
-            for (Thread thread : threads) {
-                thread.join();
-            }
+            Threads.run(THREADS, JniCritical::run);
         } finally {
             done = true;
             churning.join();
-        }
-        if (failure != null) {
-            throw new AssertionError("a thread failed", failure);
         }
         Check.that(Heap.collections() > 0, "collections ran meanwhile");
     }
 
     private static void run(int number) {
-        try {
-            for (int i = 0; i < REGIONS; i++) {
-                arrays(number, i);
-                text(number, i);
-            }
-        } catch (Throwable e) {
-            failure = e;
+        for (int i = 0; i < REGIONS; i++) {
+            arrays(number, i);
+            text(number, i);
         }
     }
 

@@ -11,8 +11,7 @@
 
 import heap.Check;
 import heap.Heap;
-import java.util.ArrayList;
-import java.util.List;
+import heap.Threads;
 
 public class LockedObjects {
     private static final int THREADS = 8;
@@ -20,7 +19,6 @@ public class LockedObjects {
 
     private int counter;
     private boolean turn;
-    private volatile Throwable failure;
 
     public static void main(String[] args) throws Exception {
         stackLocked(200);
@@ -51,34 +49,9 @@ public class LockedObjects {
         Check.that(hash == 0 || hash == System.identityHashCode(lock), "the hash code of an object that was locked");
     }
 
-    private void inThreads(int count, ThrowingRunnable body) throws InterruptedException {
-        List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            Thread thread = new Thread(() -> {
-                try {
-                    body.run();
-                } catch (Throwable e) {
-                    failure = e;
-                }
-            });
-            threads.add(thread);
-            thread.start();
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
-        if (failure != null) {
-            throw new AssertionError("a thread failed", failure);
-        }
-    }
-
-    private interface ThrowingRunnable {
-        void run() throws Exception;
-    }
-
     private void contended() throws InterruptedException {
         Object lock = new Object();
-        inThreads(THREADS, () -> {
+        Threads.run(THREADS, number -> {
             for (int i = 0; i < STEPS; i++) {
                 synchronized (lock) {
                     int before = counter;
@@ -93,7 +66,7 @@ public class LockedObjects {
     private void waiting() throws InterruptedException {
         Object lock = new Object();
         int steps = STEPS / 10;
-        inThreads(2, () -> {
+        Threads.run(2, number -> {
             for (int i = 0; i < steps; i++) {
                 synchronized (lock) {
                     boolean mine = turn;

@@ -10,6 +10,7 @@
 
 import heap.Check;
 import heap.Heap;
+import heap.Threads;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,8 +19,6 @@ import sun.misc.Unsafe;
 public class UnsafeAccess {
     private static final int STEPS = 100_000;
     private static final int THREADS = 4;
-
-    private static volatile Throwable failure;
 
     private static final class Cell {
         int number = 5;
@@ -64,18 +63,7 @@ public class UnsafeAccess {
         long offset = unsafe.objectFieldOffset(Cell.class.getDeclaredField("reference"));
         Cell head = new Cell();
         head.reference = null;
-        List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < THREADS; i++) {
-            Thread thread = new Thread(() -> push(unsafe, head, offset));
-            threads.add(thread);
-            thread.start();
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
-        if (failure != null) {
-            throw new AssertionError("a thread failed", failure);
-        }
+        Threads.run(THREADS, number -> push(unsafe, head, offset));
         int links = 0;
         long sum = 0;
         for (Link link = (Link) unsafe.getObjectVolatile(head, offset); link != null; link = (Link) link.next) {
@@ -88,15 +76,11 @@ public class UnsafeAccess {
     }
 
     private static void push(Unsafe unsafe, Cell head, long offset) {
-        try {
-            for (int i = 0; i < STEPS / 10; i++) {
-                Object old;
-                do {
-                    old = unsafe.getObjectVolatile(head, offset);
-                } while (!unsafe.compareAndSwapObject(head, offset, old, new Link(i, old)));
-            }
-        } catch (Throwable e) {
-            failure = e;
+        for (int i = 0; i < STEPS / 10; i++) {
+            Object old;
+            do {
+                old = unsafe.getObjectVolatile(head, offset);
+            } while (!unsafe.compareAndSwapObject(head, offset, old, new Link(i, old)));
         }
     }
 

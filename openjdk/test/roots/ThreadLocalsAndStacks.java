@@ -10,8 +10,7 @@
 
 import heap.Check;
 import heap.Heap;
-import java.util.ArrayList;
-import java.util.List;
+import heap.Threads;
 import java.util.concurrent.CyclicBarrier;
 
 public class ThreadLocalsAndStacks {
@@ -19,33 +18,15 @@ public class ThreadLocalsAndStacks {
     private static final int DEPTH = 1500;
     private static final ThreadLocal<int[]> LOCAL = new ThreadLocal<>();
 
-    private static volatile Throwable failure;
-
     public static void main(String[] args) throws Exception {
         CyclicBarrier allDeep = new CyclicBarrier(THREADS, () -> Heap.collect(4));
-        List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < THREADS; i++) {
-            int number = i;
-            Thread thread = new Thread(() -> run(number, allDeep));
-            threads.add(thread);
-            thread.start();
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
-        if (failure != null) {
-            throw new AssertionError("a thread failed", failure);
-        }
+        Threads.run(THREADS, number -> run(number, allDeep));
     }
 
-    private static void run(int number, CyclicBarrier allDeep) {
-        try {
-            LOCAL.set(new int[] {number});
-            descend(DEPTH, new int[] {number}, allDeep);
-            Check.equal(number, LOCAL.get()[0], "a thread-local");
-        } catch (Throwable e) {
-            failure = e;
-        }
+    private static void run(int number, CyclicBarrier allDeep) throws Exception {
+        LOCAL.set(new int[] {number});
+        descend(DEPTH, new int[] {number}, allDeep);
+        Check.equal(number, LOCAL.get()[0], "a thread-local");
     }
 
     /** Returns the sum of what the frames below hold. Each frame holds objects of its own over the collections. */

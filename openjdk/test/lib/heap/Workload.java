@@ -48,30 +48,12 @@ public final class Workload {
 
     /** Does {@code rounds} rounds of {@code size} objects in each of four threads. */
     public static void run(int rounds, int size) throws InterruptedException {
-        List<Throwable> failures = new ArrayList<>();
-        List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < THREADS; i++) {
-            Workload workload = new Workload(i, size);
-            Thread thread = new Thread(() -> {
-                try {
-                    for (int round = 0; round < rounds; round++) {
-                        workload.round();
-                    }
-                } catch (Throwable e) {
-                    synchronized (failures) {
-                        failures.add(e);
-                    }
-                }
-            });
-            threads.add(thread);
-            thread.start();
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
-        if (!failures.isEmpty()) {
-            throw new AssertionError("a thread failed", failures.get(0));
-        }
+        Threads.run(THREADS, number -> {
+            Workload workload = new Workload(number, size);
+            for (int round = 0; round < rounds; round++) {
+                workload.round();
+            }
+        });
     }
 
     private void round() {
