@@ -162,8 +162,9 @@ def compare_runs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
         for run in (first, second)
     ]
     both = pd.concat(medians, axis="columns", keys=["first", "second"]).astype(float).reset_index()
-    both["agree"] = [
-        pd.isna(one) and pd.isna(other) or agree(min(one, other), max(one, other))
-        for one, other in zip(both["first"], both["second"], strict=True)
-    ]
+    values = both[["first", "second"]]
+    # Where a value is missing, these are too, and differ.
+    low, high = values.min(axis="columns", skipna=False), values.max(axis="columns", skipna=False)
+    both["agree"] = [agree(*each) for each in zip(low, high, strict=True)]
+    both.loc[values.isna().all(axis="columns"), "agree"] = True
     return both

@@ -84,7 +84,9 @@ def _watch(process: subprocess.Popen, started: float, limit: float, interval: fl
                 return False, samples
             if time.monotonic() >= deadline:
                 break
-            samples.append(_sample(process.pid, started))
+            resident = _resident(process.pid)
+            if resident:
+                samples.append([round(time.monotonic() - started, 3), *resident])
         # The stacks of a JVM that hangs go into the log.
         process.send_signal(signal.SIGQUIT)
         if not poll.poll(DUMP_SECONDS * 1000):
@@ -94,14 +96,11 @@ def _watch(process: subprocess.Popen, started: float, limit: float, interval: fl
         os.close(handle)
 
 
-def _sample(pid: int, started: float) -> list:
-    fields = {"VmRSS": 0, "RssAnon": 0}
+def _resident(pid: int) -> list[int]:
+    """What the process holds, and how much of that is anonymous, in KiB; empty if it has given up its memory to end."""
     with open(f"/proc/{pid}/status") as status:
-        for line in status:
-            name, _, rest = line.partition(":")
-            if name in fields:
-                fields[name] = int(rest.split()[0])
-    return [round(time.monotonic() - started, 3), fields["VmRSS"], fields["RssAnon"]]
+        fields = dict(line.split(":", 1) for line in status)
+    return [int(fields[name].split()[0]) for name in ("VmRSS", "RssAnon") if name in fields]
 
 
 def _die_with_parent() -> None:

@@ -56,6 +56,16 @@ def test_peak_and_samples_see_memory_that_is_held():
     assert max(sample[2] for sample in end["resident"]) > 100 * 1024
 
 
+def test_a_process_that_has_given_up_its_memory_is_not_sampled():
+    # The first thread ends alone: what /proc says of the process is then what it says of one that is ending.
+    ends = (
+        "import ctypes, threading, time; threading.Timer(0.5, print).start(); time.sleep(0.2)\n"
+        "ctypes.CDLL(None).syscall(60)"
+    )
+    _, end, _ = launch("--limit", "10", "--sample", "20", "--", sys.executable, "-c", ends)
+    assert min(sample[1] for sample in end["resident"]) > 0
+
+
 def test_no_samples_unless_asked_for_and_unfinished_lines_do_no_harm():
     _, end, output = launch("--limit", "10", "--", "printf", "no end of line")
     assert "resident" not in end

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from shardsweep import tidy
+from shardsweep import grid, point, tidy
 
 GRID = {
     "about": "A sweep for tests.",
@@ -55,6 +55,12 @@ def test_it_succeeds_and_says_what_it_left_out_and_where_the_report_is(swept):
     assert f"Report: {out / 'report.html'}" in done.stdout
     assert "Minheap of steady (MiB)" in done.stdout
     assert "7 of 7 points" in done.stderr
+
+
+def test_points_are_measured_in_the_order_of_the_grid(swept):
+    out = swept[1]
+    files = [point.result_file(out, each) for each in grid.points(grid.load(out / point.GRID_FILE))]
+    assert sorted(files, key=lambda file: file.stat().st_mtime_ns) == files
 
 
 def test_minheaps_grow_with_the_live_memory_of_the_threads(swept):
