@@ -17,7 +17,7 @@ use crate::stack::NONE;
 use crate::sync;
 use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
 
 /// Which list a block is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,9 @@ pub struct Block {
     owner: AtomicU32,
     bin: AtomicU8,
     state: AtomicU8,
+    /// Whether there were dirty pages when the last collection began: no thread had use for them in the whole
+    /// time since the one before.
+    cold: AtomicBool,
     /// Whether there is a [`ClosedPages`].
     closed_held: sync::AtomicBool,
 }
@@ -110,6 +113,7 @@ impl Block {
             owner: AtomicU32::new(0),
             bin: AtomicU8::new(0),
             state: AtomicU8::new(State::Free as u8),
+            cold: AtomicBool::new(false),
             closed_held: sync::AtomicBool::new(false),
         }
     }
@@ -164,6 +168,15 @@ impl Block {
 
     pub(crate) fn dirty(&self) -> u64 {
         self.dirty.load(Acquire)
+    }
+
+    pub(crate) fn is_cold(&self) -> bool {
+        self.cold.load(Relaxed)
+    }
+
+    /// Notes whether the block is cold. Comes before a collection makes more pages dirty.
+    pub(crate) fn note_cold(&self) {
+        self.cold.store(self.dirty() != 0, Relaxed);
     }
 
     /// Waits until nobody else holds the closed pages. Each does for one batch of pages at most.

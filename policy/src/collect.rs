@@ -130,6 +130,7 @@ impl<C: Config> Heap<C> {
             if let Some(ahead) = index.checked_sub(HEADERS_AHEAD) {
                 prefetch(&blocks[ahead]);
             }
+            block.note_cold();
             if block.state() != State::Free {
                 let live = match marked.load(Relaxed) {
                     true => block.liveness::<C>(&self.marks),

@@ -19,26 +19,42 @@ pub struct PageRange {
     pub pages: usize,
 }
 
+/// When a block's dirty pages are purged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Cold,
+    InUse,
+    Free,
+}
+
+impl Turn {
+    fn of(block: &Block) -> Turn {
+        match block.state() {
+            State::Free => Turn::Free,
+            _ if block.is_cold() => Turn::Cold,
+            _ => Turn::InUse,
+        }
+    }
+}
+
 impl<C: Config> Heap<C> {
     /// Purges a batch at each step, and yields whether any of it was dirty: passes pages that are not charged to
     /// `release`, which must give them back to the OS before it returns. Threads may allocate meanwhile, but no
     /// collection may begin within a step, nor may a later one find the same iterator in use. What it has not
     /// purged at its end, it never will.
     ///
-    /// What is held by blocks with live cells comes first, because none but threads that need their bin could use
-    /// it. Free blocks that are held are taken before others, the lowest first: the walk over them begins at the
-    /// highest. As pages become dirty in collections alone, what the OS holds is never more than
+    /// What is held by blocks with live cells comes before free blocks, because none but threads that need their bin
+    /// could use it; and first by such of them whose pages nobody had use for since the collection before the last.
+    /// Free blocks that are held are taken before others, the lowest first: the walk over them begins at the highest. As pages become dirty in collections alone, what the OS holds is never more than
     /// what is charged and [`Heap::dirty_pages`].
     pub fn purge<'h>(
         &'h self,
         mut release: impl FnMut(&[PageRange]) + 'h,
     ) -> impl Iterator<Item = bool> + 'h {
-        let in_use = self.batches().map(|blocks| (blocks, false));
-        let free = self.batches().map(|blocks| (blocks, true));
-        in_use.chain(free).map(move |(blocks, are_free)| {
-            let blocks = blocks
-                .iter()
-                .filter(|block| (block.state() == State::Free) == are_free);
+        let walk = |turn| self.batches().map(move |blocks| (blocks, turn));
+        let walks = [Turn::Cold, Turn::InUse, Turn::Free].map(walk);
+        walks.into_iter().flatten().map(move |(blocks, turn)| {
+            let blocks = blocks.iter().filter(|block| Turn::of(block) == turn);
             self.purge_batch(blocks, &mut release)
         })
     }

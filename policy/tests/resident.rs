@@ -126,3 +126,36 @@ fn a_bin_takes_blocks_of_whose_dirty_pages_it_has_use() {
     assert_eq!(held([45 << 10, 64]), 8 * (12 + 16));
     assert_eq!(held([64, 45 << 10]), 8 * (12 + 16));
 }
+
+#[test]
+fn what_no_thread_had_use_for_goes_back_first() {
+    const BLOCKS: usize = 8;
+    let space = Space::<Blocks64K>::new(1, usize::MAX);
+    let mut mutator = Mutator::new(1);
+    let [idle, busy] = [64, 128].map(Bin::holding);
+    let fill = |mutator: &mut Mutator, bin: Bin| {
+        let cells = (0..BLOCKS * (Blocks64K::BLOCK_BYTES / bin.cell_bytes()))
+            .map(|_| space.alloc(mutator, bin).unwrap());
+        cells.collect::<Vec<_>>()
+    };
+    // One object stays in each block, so that all but its page become dirty; then one bin uses them again.
+    let mut live = fill(&mut mutator, idle);
+    live.extend(fill(&mut mutator, busy));
+    live.retain(|cell| cell % Blocks64K::BLOCK_BYTES == 0);
+    let collect = |mutator: &mut Mutator| {
+        space.mark(live.iter().copied());
+        space.release(std::iter::once(mutator));
+    };
+    collect(&mut mutator);
+    let free = Blocks64K::BLOCK_BYTES / busy.cell_bytes() - 1;
+    (0..BLOCKS * free).for_each(|_| _ = space.alloc(&mut mutator, busy).unwrap());
+    collect(&mut mutator);
+    let mut returned = Vec::new();
+    let any_dirty = |&any_dirty: &bool| any_dirty;
+    let release = |ranges: &[PageRange]| returned.extend_from_slice(ranges);
+    assert_eq!(space.heap.purge(release).find(any_dirty), Some(true));
+    let pages: usize = returned.iter().map(|range| range.pages).sum();
+    assert_eq!(pages, BLOCKS * (Blocks64K::BLOCK_PAGES - 1));
+    let bin = |range: &PageRange| space.heap.block_at(range.start).unwrap().bin();
+    assert!(returned.iter().all(|range| bin(range) == idle));
+}

@@ -131,6 +131,14 @@ def choose(names: list[str]) -> list[Build]:
     return [known[name] for name in names]
 
 
+def check_modifiers(names: list[str]) -> None:
+    """Raises UserError unless each is a modifier of `configs/modifiers.yml`; what follows a "-" are its values."""
+    known = configuration().get("modifiers")
+    for name in names:
+        if name.split("-")[0] not in known:
+            raise UserError(f"unknown modifier {name}: there are {', '.join(known)}")
+
+
 def jar(suite: str) -> Path:
     """The jar of a suite. Raises UserError unless the suite is known and its jar is there."""
     suites = configuration().get("suites")

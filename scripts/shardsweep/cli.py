@@ -140,6 +140,7 @@ def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--size", help="the benchmark's input size (default: its own)", **given)
     parser.add_argument("--iterations", type=int, help="iterations a run; the last is timed (default: 5)", **given)
     parser.add_argument("--limit", type=int, help="time limit of a run in seconds (default: 600)", **given)
+    parser.add_argument("--modifiers", type=_names, help="for every run, of configs/modifiers.yml", **given)
 
 
 def _add_minheap(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,8 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
 
 
 class Experiment(BaseModel):
-    """What every experiment needs. `limit` is the time limit of one run of the JVM, in seconds."""
+    """What every experiment needs. `limit` is the time limit of one run of the JVM, in seconds; `modifiers`, of
+    `configs/modifiers.yml`, go to each run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -33,8 +34,9 @@ class Experiment(BaseModel):
     threads: Annotated[list[Threads], Field(min_length=1)]
     iterations: Annotated[int, Field(ge=1)] = 5
     limit: Annotated[int, Field(ge=1)] = 600
+    modifiers: list[Name] = []
 
-    @field_validator("builds", "threads", "benchmarks", "heaps", check_fields=False)
+    @field_validator("builds", "threads", "benchmarks", "heaps", "modifiers", check_fields=False)
     @classmethod
     def _no_repeats(cls, values: list) -> list:
         if len(set(values)) != len(values):

@@ -74,7 +74,7 @@ def _packed(log: Path) -> Path:
 def _config_string(build: Build, point: Point, experiment: Experiment) -> str:
     threads = f"|t-{point.threads}" if point.threads else ""
     interval = experiment.interval if isinstance(experiment, Resident) else 0
-    return f"{build.config}{threads}|launch-{experiment.limit}-{interval}"
+    return "|".join([f"{build.config}{threads}", *experiment.modifiers, f"launch-{experiment.limit}-{interval}"])
 
 
 def _experiment_file(folder: Path, run_id: str, point: Point, experiment: Experiment, configs: list[str]) -> Path:

@@ -37,6 +37,7 @@ def available(wanted: Grid) -> tuple[Grid, list[str]]:
     possible, lines = grid.without(wanted, missing)
     for experiment in possible.experiments().values():
         catalog.jar(experiment.suite)
+        catalog.check_modifiers(experiment.modifiers)
     return possible, lines
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """A tiny sweep from end to end, with HotSpot's own collectors: every experiment, the results, the report, resuming."""
 
+import gzip
 import json
 import os
 import re
@@ -28,7 +29,7 @@ GRID = {
     },
     "rss": {
         "benchmarks": ["steady"], "builds": ["hotspot-Serial"], "threads": [4], "heaps": [32], "iterations": 2,
-        "interval": 10, "limit": 20,
+        "interval": 10, "limit": 20, "modifiers": ["compile_in_foreground"],
     },
 }  # fmt: skip
 
@@ -103,6 +104,13 @@ def test_resident_memory_is_sampled_over_time(swept):
     assert len(times) == len(held) >= 3
     assert times == sorted(times)
     assert 10 < max(held) < 200
+
+
+def test_modifiers_of_an_experiment_go_to_its_runs_and_no_others(swept):
+    logs = (swept[1] / "logs").glob("*/*.log.gz")
+    flag = b"-XX:-BackgroundCompilation"
+    seen = {("rss" in log.parent.name, flag in gzip.decompress(log.read_bytes())) for log in logs}
+    assert seen == {(True, True), (False, False)}
 
 
 def test_the_folder_holds_logs_plots_and_the_machine(swept):
