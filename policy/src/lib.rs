@@ -33,6 +33,7 @@
 //!    open     one bit a page      its cells can be handed out; with page accounting: is charged
 //!    unswept  one bit a page      open, but its dead cells have not been linked since the collection
 //!    dirty    one bit a page      not open, but the OS may still hold it
+//!    cold                         had dirty pages when the last collection began
 //!    live, used                   cells live at the last collection; and with those handed out since
 //! ```
 //!
@@ -59,7 +60,7 @@
 //! | [`Local::release`] | emptied | emptied | - | - |
 //! | [`Heap::begin_release`] | - | - | - | emptied |
 //! | [`Heap::release_chunk`] | - | - | closes dead pages, makes the others unswept, counts live cells | get every block of the chunk |
-//! | [`Heap::purge`], while threads run | - | - | dirty pages return to the OS | - |
+//! | [`Heap::purge`], while threads run | - | - | dirty pages return to the OS, those of cold blocks first | - |
 //!
 //! ## What the embedder does
 //!
