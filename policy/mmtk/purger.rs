@@ -10,13 +10,22 @@ use std::time::{Duration, Instant};
 /// From this time on that others had the processor, none is idle.
 const BUSY: Duration = Duration::from_micros(500);
 
-/// Time before a batch where no processor is idle, as mimalloc's purge delay: a page that is used again before its turn
-/// costs no fault. To return a batch and to fault it in again takes some 1 ms, of which this makes 1 % of a
+/// Time before a batch where no processor is idle or mutators allocate as before, as mimalloc's purge delay: a page that
+/// is used again before its turn costs no fault. To return a batch and to fault it in again takes some 1 ms, of which this makes 1 % of a
 /// processor's time.
 const DELAY: Duration = Duration::from_millis(100);
 
 /// Batches of pages, each returned at a step. That yields whether mutators should come before the next.
 type Batches = Box<dyn Iterator<Item = bool> + Send>;
+
+/// What collections have left to do.
+struct Work {
+    batches: Batches,
+    /// When these were assigned: at the end of the last collection.
+    assigned: Instant,
+    /// When the next collection is overdue, if mutators allocate as they did before the last.
+    overdue: Instant,
+}
 
 /// A thread that purges after each collection, one batch after the other. It touches no object, and the VM
 /// does not know it.
@@ -24,8 +33,8 @@ pub struct Purger {
     /// Whether there may be batches left.
     assigned: AtomicBool,
     /// Locked during a batch.
-    batches: Mutex<Batches>,
-    work: Condvar,
+    work: Mutex<Work>,
+    woken: Condvar,
     /// Whether there is a thread; unknown before the first start.
     alive: OnceLock<bool>,
 }
@@ -33,10 +42,15 @@ pub struct Purger {
 impl Purger {
     /// A purger without a thread: most heaps are too small to need one.
     pub fn new() -> Self {
+        let now = Instant::now();
         Purger {
             assigned: AtomicBool::new(false),
-            batches: Mutex::new(Box::new(std::iter::empty())),
-            work: Condvar::new(),
+            work: Mutex::new(Work {
+                batches: Box::new(std::iter::empty()),
+                assigned: now,
+                overdue: now,
+            }),
+            woken: Condvar::new(),
             alive: OnceLock::new(),
         }
     }
@@ -44,7 +58,13 @@ impl Purger {
     /// Has `batches` purged. Does not wake the thread.
     pub fn assign(&'static self, batches: impl Iterator<Item = bool> + Send + 'static) {
         if *self.alive.get_or_init(|| self.spawn()) {
-            *self.batches.lock().unwrap() = Box::new(batches);
+            let now = Instant::now();
+            let mut work = self.work.lock().unwrap();
+            *work = Work {
+                batches: Box::new(batches),
+                assigned: now,
+                overdue: now + (now - work.assigned),
+            };
             self.assigned.store(true, Ordering::Relaxed);
         }
     }
@@ -52,7 +72,7 @@ impl Purger {
     /// Wakes the thread if it has something to do.
     pub fn wake(&self) {
         if self.assigned.load(Ordering::Relaxed) {
-            self.work.notify_all();
+            self.woken.notify_all();
         }
     }
 
@@ -68,7 +88,7 @@ impl Purger {
     /// Stops, after at most one more batch: none is begun before more are assigned.
     pub fn stop(&self) {
         self.assigned.store(false, Ordering::Relaxed);
-        drop(self.batches.lock().unwrap());
+        drop(self.work.lock().unwrap());
     }
 
     /// Purges in the caller's thread what is left.
@@ -77,11 +97,11 @@ impl Purger {
     }
 
     fn purge_batch(&self) -> Option<bool> {
-        let mut batches = self.batches.lock().unwrap();
+        let mut work = self.work.lock().unwrap();
         if !self.assigned.load(Ordering::Relaxed) {
             return None;
         }
-        let purged = batches.next();
+        let purged = work.batches.next();
         if purged.is_none() {
             self.assigned.store(false, Ordering::Relaxed);
         }
@@ -91,22 +111,24 @@ impl Purger {
     fn run(&self) -> ! {
         let mut mutators_first = true;
         loop {
-            let idle = |_: &mut Batches| !self.assigned.load(Ordering::Relaxed);
-            drop(self.work.wait_while(self.batches.lock().unwrap(), idle));
+            let idle = |_: &mut Work| !self.assigned.load(Ordering::Relaxed);
+            drop(self.woken.wait_while(self.work.lock().unwrap(), idle));
             if mutators_first {
-                give_way();
+                self.give_way();
             }
             mutators_first = self.purge_batch() != Some(false);
         }
     }
-}
 
-/// Lets others run: runs on at once where a processor is idle.
-fn give_way() {
-    let began = Instant::now();
-    thread::yield_now();
-    if began.elapsed() >= BUSY {
-        thread::sleep(DELAY);
+    /// Lets others run. Runs on at once where a processor is idle and the next collection is overdue: until then,
+    /// mutators that allocate steadily use again what the last collection has freed.
+    fn give_way(&self) {
+        let overdue = self.work.lock().unwrap().overdue;
+        let began = Instant::now();
+        thread::yield_now();
+        if began < overdue || began.elapsed() >= BUSY {
+            thread::sleep(DELAY);
+        }
     }
 }
 
