@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 const BUSY: Duration = Duration::from_micros(500);
 
 /// Time before a batch where no processor is idle or mutators allocate as before, as mimalloc's purge delay: a page that
-/// is used again before its turn costs no fault. To return a batch and to fault it in again takes some 1 ms, of which this makes 1 % of a
-/// processor's time.
+/// is used again before its turn costs no fault. To return a batch and to fault it in again takes some 1 ms, of which
+/// this makes 1 % of a processor's time.
 const DELAY: Duration = Duration::from_millis(100);
 
 /// Batches of pages, each returned at a step. That yields whether mutators should come before the next.

@@ -45,8 +45,8 @@ impl<C: Config> Heap<C> {
     ///
     /// What is held by blocks with live cells comes before free blocks, because none but threads that need their bin
     /// could use it; and first by such of them whose pages nobody had use for since the collection before the last.
-    /// Free blocks that are held are taken before others, the lowest first: the walk over them begins at the highest. As pages become dirty in collections alone, what the OS holds is never more than
-    /// what is charged and [`Heap::dirty_pages`].
+    /// Free blocks that are held are taken before others, the lowest first: the walk over them begins at the highest.
+    /// As pages become dirty in collections alone, what the OS holds is never more than what is charged and [`Heap::dirty_pages`].
     pub fn purge<'h>(
         &'h self,
         mut release: impl FnMut(&[PageRange]) + 'h,
