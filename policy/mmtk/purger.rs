@@ -18,11 +18,11 @@ const DELAY: Duration = Duration::from_millis(100);
 /// Batches of pages, each returned at a step. That yields whether mutators should come before the next.
 type Batches = Box<dyn Iterator<Item = bool> + Send>;
 
-/// What collections have left to do.
+/// What the last collection has left to do.
 struct Work {
     batches: Batches,
-    /// When these were assigned: at the end of the last collection.
-    assigned: Instant,
+    /// When these were made: at the end of the last collection.
+    since: Instant,
     /// When the next collection is overdue, if mutators allocate as they did before the last.
     overdue: Instant,
 }
@@ -47,7 +47,7 @@ impl Purger {
             assigned: AtomicBool::new(false),
             work: Mutex::new(Work {
                 batches: Box::new(std::iter::empty()),
-                assigned: now,
+                since: now,
                 overdue: now,
             }),
             woken: Condvar::new(),
@@ -62,8 +62,8 @@ impl Purger {
             let mut work = self.work.lock().unwrap();
             *work = Work {
                 batches: Box::new(batches),
-                assigned: now,
-                overdue: now + (now - work.assigned),
+                since: now,
+                overdue: now + (now - work.since),
             };
             self.assigned.store(true, Ordering::Relaxed);
         }
@@ -112,23 +112,23 @@ impl Purger {
         let mut mutators_first = true;
         loop {
             let idle = |_: &mut Work| !self.assigned.load(Ordering::Relaxed);
-            drop(self.woken.wait_while(self.work.lock().unwrap(), idle));
+            let work = self.woken.wait_while(self.work.lock().unwrap(), idle);
+            let overdue = work.unwrap().overdue;
             if mutators_first {
-                self.give_way();
+                give_way(overdue);
             }
             mutators_first = self.purge_batch() != Some(false);
         }
     }
+}
 
-    /// Lets others run. Runs on at once where a processor is idle and the next collection is overdue: until then,
-    /// mutators that allocate steadily use again what the last collection has freed.
-    fn give_way(&self) {
-        let overdue = self.work.lock().unwrap().overdue;
-        let began = Instant::now();
-        thread::yield_now();
-        if began < overdue || began.elapsed() >= BUSY {
-            thread::sleep(DELAY);
-        }
+/// Lets others run. Runs on at once where a processor is idle and the next collection is overdue: until then,
+/// mutators that allocate steadily use again what the last collection has freed.
+fn give_way(overdue: Instant) {
+    let began = Instant::now();
+    thread::yield_now();
+    if began < overdue || began.elapsed() >= BUSY {
+        thread::sleep(DELAY);
     }
 }
 

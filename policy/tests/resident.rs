@@ -133,22 +133,22 @@ fn what_no_thread_had_use_for_goes_back_first() {
     let space = Space::<Blocks64K>::new(1, usize::MAX);
     let mut mutator = Mutator::new(1);
     let [idle, busy] = [64, 128].map(Bin::holding);
-    let fill = |mutator: &mut Mutator, bin: Bin| {
-        let cells = (0..BLOCKS * (Blocks64K::BLOCK_BYTES / bin.cell_bytes()))
-            .map(|_| space.alloc(mutator, bin).unwrap());
-        cells.collect::<Vec<_>>()
+    let cells = |bin: Bin| BLOCKS * (Blocks64K::BLOCK_BYTES / bin.cell_bytes());
+    let alloc = |mutator: &mut Mutator, bin: Bin, count: usize| -> Vec<usize> {
+        (0..count)
+            .map(|_| space.alloc(mutator, bin).unwrap())
+            .collect()
     };
     // One object stays in each block, so that all but its page become dirty; then one bin uses them again.
-    let mut live = fill(&mut mutator, idle);
-    live.extend(fill(&mut mutator, busy));
+    let mut live = alloc(&mut mutator, idle, cells(idle));
+    live.extend(alloc(&mut mutator, busy, cells(busy)));
     live.retain(|cell| cell % Blocks64K::BLOCK_BYTES == 0);
     let collect = |mutator: &mut Mutator| {
         space.mark(live.iter().copied());
         space.release(std::iter::once(mutator));
     };
     collect(&mut mutator);
-    let free = Blocks64K::BLOCK_BYTES / busy.cell_bytes() - 1;
-    (0..BLOCKS * free).for_each(|_| _ = space.alloc(&mut mutator, busy).unwrap());
+    alloc(&mut mutator, busy, cells(busy) - BLOCKS);
     collect(&mut mutator);
     let mut returned = Vec::new();
     let any_dirty = |&any_dirty: &bool| any_dirty;
