@@ -5,6 +5,7 @@ import difflib
 import json
 import logging
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = ROOT / "configs"
 PLUGIN_FLAG = "-XX:ThirdPartyHeapPlugin="
 PLAN_MODIFIERS = ("mmtk_gc", "hotspot_gc")
+PLACE_OF_VALUE = re.compile(r"\{\d+\}")
 
 
 @dataclass(frozen=True)
@@ -132,11 +134,15 @@ def choose(names: list[str]) -> list[Build]:
 
 
 def check_modifiers(names: list[str]) -> None:
-    """Raises UserError unless each is a modifier of `configs/modifiers.yml`; what follows a "-" are its values."""
+    """Raises UserError unless each is a modifier of `configs/modifiers.yml` with all its values, which follow a "-"."""
     known = configuration().get("modifiers")
     for name in names:
-        if name.split("-")[0] not in known:
+        modifier, *values = name.split("-")
+        if modifier not in known:
             raise UserError(f"unknown modifier {name}: there are {', '.join(known)}")
+        # running-ng leaves a place that has no value as it is, for the JVM to stumble over.
+        if PLACE_OF_VALUE.search(str(known[modifier].apply_value_opts(values))):
+            raise UserError(f"modifier {name} lacks a value: each follows a -, as in t-24")
 
 
 def jar(suite: str) -> Path:

@@ -40,6 +40,7 @@ def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
         (("sweep", "--grid", "none.yml"), "grid none.yml is not there"),
         (("minheap", "--builds", "ms-46k", "--threads", "1"), "unknown build ms-46k: did you mean ms-4k, ms-64k"),
         ((*MINHEAP, "--modifiers", "collector_threads-4,cold"), "unknown modifier cold: there are common"),
+        ((*MINHEAP, "--modifiers", "mmtk_option-threads"), "modifier mmtk_option-threads lacks a value"),
         ((*MINHEAP, "--suite", "dacapo"), "unknown suite dacapo: there are shardsweep, dacapobach, dacapochopin"),
         ((*MINHEAP, "--suite", "dacapobach"), "set DACAPO_BACH"),
         ((*MINHEAP, "--largest", "4"), "minheap.largest: is smaller than start"),
