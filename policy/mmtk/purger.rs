@@ -15,6 +15,9 @@ const BUSY: Duration = Duration::from_micros(500);
 /// this makes 1 % of a processor's time.
 const DELAY: Duration = Duration::from_millis(100);
 
+/// Ranges that the kernel takes at a time (its `UIO_MAXIOV`).
+const RANGES_PER_CALL: usize = 1024;
+
 /// Batches of pages, each returned at a step. That yields whether mutators should come before the next.
 type Batches = Box<dyn Iterator<Item = bool> + Send>;
 
@@ -141,26 +144,32 @@ pub fn return_to_os(ranges: &[PageRange]) {
     }
 }
 
-/// Whether all pages have been returned. More ranges than the kernel takes at a time (1024) are refused.
+/// Whether all pages have been returned.
 fn return_together(ranges: &[PageRange]) -> bool {
+    ranges.chunks(RANGES_PER_CALL).all(|some| {
+        let vectors: Vec<libc::iovec> = some.iter().map(vector).collect();
+        let bytes: usize = vectors.iter().map(|vector| vector.iov_len).sum();
+        // SAFETY: as in `return_range`, for each range.
+        let returned = unsafe {
+            libc::syscall(
+                libc::SYS_process_madvise,
+                own_process(),
+                vectors.as_ptr(),
+                vectors.len(),
+                libc::MADV_DONTNEED,
+                0,
+            )
+        };
+        usize::try_from(returned) == Ok(bytes)
+    })
+}
+
+/// A file descriptor of this process; negative if the kernel has none.
+fn own_process() -> libc::c_long {
     static OWN_PROCESS: OnceLock<libc::c_long> = OnceLock::new();
     // SAFETY: this opens a file, which children do not inherit if they execute another program.
     let open = || unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) };
-    let own_process = *OWN_PROCESS.get_or_init(open);
-    let vectors: Vec<libc::iovec> = ranges.iter().map(vector).collect();
-    let bytes: usize = vectors.iter().map(|vector| vector.iov_len).sum();
-    // SAFETY: as in `return_range`, for each range.
-    let returned = unsafe {
-        libc::syscall(
-            libc::SYS_process_madvise,
-            own_process,
-            vectors.as_ptr(),
-            vectors.len(),
-            libc::MADV_DONTNEED,
-            0,
-        )
-    };
-    usize::try_from(returned) == Ok(bytes)
+    *OWN_PROCESS.get_or_init(open)
 }
 
 fn vector(range: &PageRange) -> libc::iovec {

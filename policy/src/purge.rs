@@ -5,10 +5,14 @@
 use crate::block::{Block, ClosedPages, State};
 use crate::config::{Config, LOG_PAGE_BYTES, PAGE_BYTES};
 use crate::heap::Heap;
+use std::iter;
 
-/// How much address space is purged at a time: little enough that neither a collection nor a thread that
-/// opens one of the pages need wait long for it.
-const BATCH_BYTES: usize = 1 << 20;
+/// Dirty pages of a batch: few enough that neither a collection nor a thread that opens one of the pages need
+/// wait long for it, but many, because each batch makes all processors forget what they know of the address space.
+const BATCH_PAGES: u32 = 256;
+
+/// How much address space is searched for a batch, which is smaller if there are few dirty pages in it.
+const SEARCH_BYTES: usize = 64 << 20;
 
 /// Adjacent pages that the OS may take back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,39 +55,48 @@ impl<C: Config> Heap<C> {
         &'h self,
         mut release: impl FnMut(&[PageRange]) + 'h,
     ) -> impl Iterator<Item = bool> + 'h {
-        let walk = |turn| self.batches().map(move |blocks| (blocks, turn));
+        let walk = |turn| self.from_highest().map(move |block| (block, turn));
         let walks = [Turn::Cold, Turn::InUse, Turn::Free].map(walk);
-        walks.into_iter().flatten().map(move |(blocks, turn)| {
-            let blocks = blocks.iter().filter(|block| Turn::of(block) == turn);
-            self.purge_batch(blocks, &mut release)
+        let mut blocks = walks.into_iter().flatten().peekable();
+        iter::from_fn(move || {
+            blocks.peek()?;
+            let searched = blocks.by_ref().take(SEARCH_BYTES / C::BLOCK_BYTES);
+            Some(self.purge_batch(searched, &mut release))
         })
     }
 
-    fn batches(&self) -> impl Iterator<Item = &[Block]> {
-        self.chunks()
-            .rev()
-            .map(|chunk| self.directory.headers(chunk))
-            .flat_map(|blocks| blocks.rchunks(BATCH_BYTES / C::BLOCK_BYTES))
+    fn from_highest(&self) -> impl Iterator<Item = &Block> {
+        let chunks = self.chunks().rev();
+        chunks.flat_map(|chunk| self.directory.headers(chunk).iter().rev())
     }
 
-    /// Where a block has any dirty page, all its closed pages are passed on: the others are not held by the OS, and
-    /// cost less than a system call more, as each makes all processors forget what they know of the address
-    /// space. Returns whether any page was dirty.
+    /// Purges of these blocks, as long as the batch is not full, those whose turn has come. Where a block has any
+    /// dirty page, all its closed pages are passed on: the others are not held by the OS, and cost less than a
+    /// range more. Returns whether any page was dirty.
     fn purge_batch<'h>(
         &self,
-        blocks: impl Iterator<Item = &'h Block>,
+        blocks: impl Iterator<Item = (&'h Block, Turn)>,
         mut release: impl FnMut(&[PageRange]),
     ) -> bool {
-        let dirty = blocks.filter(|block| block.dirty() != 0);
-        let held: Vec<ClosedPages> = dirty.map(Block::hold_closed).collect();
-        let any_dirty = held.iter().any(|pages| pages.block().dirty() != 0);
-        if any_dirty {
+        let mut dirty = 0;
+        let mut held: Vec<ClosedPages> = Vec::new();
+        for (block, turn) in blocks {
+            if block.dirty() != 0 && Turn::of(block) == turn {
+                held.push(block.hold_closed());
+                dirty += block.dirty().count_ones();
+                if dirty >= BATCH_PAGES {
+                    break;
+                }
+            }
+        }
+        if dirty != 0 {
+            held.sort_unstable_by_key(|pages| pages.block().start());
             release(&closed_ranges::<C>(&held));
         }
         for pages in &held {
             pages.remove_dirty(u64::MAX, &self.dirty_pages);
         }
-        any_dirty
+        dirty != 0
     }
 }
 

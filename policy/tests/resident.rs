@@ -128,8 +128,29 @@ fn a_bin_takes_blocks_of_whose_dirty_pages_it_has_use() {
 }
 
 #[test]
+fn dirty_pages_of_many_blocks_go_back_together() {
+    const BLOCKS: usize = 640;
+    let space = Space::<Blocks64K>::new(CHUNKS, usize::MAX);
+    let mut mutator = Mutator::new(1);
+    let bin = Bin::holding(64);
+    let cells = BLOCKS * (Blocks64K::BLOCK_BYTES / bin.cell_bytes());
+    let cells: Vec<usize> = (0..cells)
+        .map(|_| space.alloc(&mut mutator, bin).unwrap())
+        .collect();
+    let survives = |cell: &usize| cell / PAGE_BYTES % Blocks64K::BLOCK_PAGES != 1;
+    space.mark(cells.into_iter().filter(survives));
+    space.release(std::iter::once(&mut mutator));
+    assert_eq!(space.heap.dirty_pages(), BLOCKS, "a page of each block");
+    let mut batches = Vec::new();
+    let release = |ranges: &[PageRange]| batches.push(ranges.len());
+    space.heap.purge(release).for_each(drop);
+    assert_eq!(batches, [256, 256, 128]);
+}
+
+#[test]
 fn what_no_thread_had_use_for_goes_back_first() {
-    const BLOCKS: usize = 8;
+    // Just enough for a batch of 256 pages.
+    const BLOCKS: usize = 18;
     let space = Space::<Blocks64K>::new(1, usize::MAX);
     let mut mutator = Mutator::new(1);
     let [idle, busy] = [64, 128].map(Bin::holding);
