@@ -55,7 +55,7 @@ public final class Lucene2Engine implements SearchEngine {
 
   @Override
   public void search(Path path, BufferedReader queries, PrintWriter output) throws IOException {
-    IndexReader reader = IndexReader.open(path.toFile());
+    IndexReader reader = open(path);
     try {
       IndexSearcher searcher = new IndexSearcher(reader);
       QueryParser parser = new QueryParser(TEXT, new StandardAnalyzer());
@@ -64,8 +64,20 @@ public final class Lucene2Engine implements SearchEngine {
       }
       searcher.close();
     } finally {
-      reader.close();
+      close(reader);
     }
+  }
+
+  /**
+   * Readers share their directory, and the last to close closes it, shortly before Lucene forgets
+   * it: without the lock, another reader may be opened on the closed one.
+   */
+  private static synchronized IndexReader open(Path path) throws IOException {
+    return IndexReader.open(path.toFile());
+  }
+
+  private static synchronized void close(IndexReader reader) throws IOException {
+    reader.close();
   }
 
   private static Query parse(QueryParser parser, String line) throws IOException {
