@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import re
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -141,7 +142,7 @@ def _outcome(end: dict, output: str) -> tuple[Outcome, str]:
         return Outcome.CRASH, crash
     if oom := _OOM.search(output):
         return Outcome.OOM, _line_at(output, oom.start())
-    if end["exit"] is not None and end["exit"] > 128:
+    if end["exit"] is not None and 128 < end["exit"] < 128 + signal.NSIG:
         return Outcome.CRASH, f"ended by signal {end['exit'] - 128}"
     if wrong := _WRONG.search(output):
         return Outcome.FAILED, wrong.group().strip("= ")

@@ -116,6 +116,9 @@ def test_a_killed_jvm_and_an_interrupted_log_are_no_statement_about_memory(tmp_p
     )
     (run,) = logs.read(killed)
     assert (run.outcome, run.detail) == (Outcome.CRASH, "ended by signal 9")
+    for code, outcome in (137, Outcome.CRASH), (255, Outcome.ERROR):
+        killed.write_text(start + "\nshardsweep-launch " + END_WITH_ONE.replace("1", str(code), 1) + "\n")
+        assert logs.read(killed)[0].outcome is outcome
     interrupted = tmp_path / "interrupted.log"
     interrupted.write_text(start)
     assert logs.read(interrupted)[0].outcome is Outcome.ERROR
