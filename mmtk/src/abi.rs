@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -228,7 +228,7 @@ mirror! {
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 168;
+    Plugin = ThirdPartyHeapPluginTable, 176;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -250,6 +250,7 @@ mirror! {
     144 harness_end: unsafe extern "C" fn(thread: Thread),
     152 print_heap: unsafe extern "C" fn(sink: *const TextSink),
     160 reserved_bytes: unsafe extern "C" fn() -> u64,
+    168 purge: unsafe extern "C" fn(),
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

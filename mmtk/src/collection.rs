@@ -31,6 +31,8 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
     }
 
     fn resume_mutators(worker: VMWorkerThread) {
+        #[cfg(feature = "shardsweep")]
+        mmtk::shardsweep::prepare_purge(heap::mmtk::<COMPRESSED>());
         upcalls::resume_mutators(worker.0);
         #[cfg(feature = "shardsweep")]
         mmtk::shardsweep::wake_purger(heap::mmtk::<COMPRESSED>());

@@ -64,6 +64,7 @@ static PLUGIN: Plugin = Plugin {
     harness_end,
     print_heap,
     reserved_bytes,
+    purge,
 };
 
 /// Writes `message` as a C string of at most `size` bytes.
@@ -350,10 +351,18 @@ unsafe extern "C" fn collect(thread: Thread, exhaustive: i32) {
         let thread = VMMutatorThread(upcalls::vm_thread(thread));
         let mmtk = heap::mmtk::<COMPRESSED>();
         mmtk.handle_user_collection_request(thread, false, exhaustive);
-        #[cfg(feature = "shardsweep")]
-        mmtk::shardsweep::purge(mmtk);
     }
     dispatch!(collect(thread, exhaustive != 0))
+}
+
+unsafe extern "C" fn purge() {
+    #[cfg(feature = "shardsweep")]
+    {
+        fn purge<const COMPRESSED: bool>() {
+            mmtk::shardsweep::purge(heap::mmtk::<COMPRESSED>());
+        }
+        dispatch!(purge())
+    }
 }
 
 unsafe extern "C" fn run_worker(thread: Thread, worker: Worker) {

@@ -37,7 +37,7 @@ mod space;
 mod work;
 
 pub use allocator::{set_heads_offset, FreeListAllocator};
-pub use report::{purge, report, wake_purger, Report};
+pub use report::{prepare_purge, purge, report, wake_purger, Report};
 pub use shardsweep_policy::{
     Bin, BinStatistics, Build, Config, Heads, Statistics, SMALL_BINS, SMALL_BYTES,
 };

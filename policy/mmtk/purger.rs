@@ -24,9 +24,9 @@ type Batches = Box<dyn Iterator<Item = bool> + Send>;
 /// What the last collection has left to do.
 struct Work {
     batches: Batches,
-    /// When these were made: at the end of the last collection.
-    since: Instant,
-    /// When the next collection is overdue, if mutators allocate as they did before the last.
+    /// When the last collection began.
+    began: Instant,
+    /// When the next one is overdue, if mutators allocate as they did before the last.
     overdue: Instant,
 }
 
@@ -38,8 +38,8 @@ pub struct Purger {
     /// Locked during a batch.
     work: Mutex<Work>,
     woken: Condvar,
-    /// Whether there is a thread; unknown before the first start.
-    alive: OnceLock<bool>,
+    /// Whether there is a thread.
+    alive: AtomicBool,
 }
 
 impl Purger {
@@ -50,25 +50,21 @@ impl Purger {
             assigned: AtomicBool::new(false),
             work: Mutex::new(Work {
                 batches: Box::new(std::iter::empty()),
-                since: now,
+                began: now,
                 overdue: now,
             }),
             woken: Condvar::new(),
-            alive: OnceLock::new(),
+            alive: AtomicBool::new(false),
         }
     }
 
-    /// Has `batches` purged. Does not wake the thread.
+    /// Has `batches` purged. Does not wake the thread. Called by one thread at a time.
     pub fn assign(&'static self, batches: impl Iterator<Item = bool> + Send + 'static) {
-        if *self.alive.get_or_init(|| self.spawn()) {
-            let now = Instant::now();
-            let mut work = self.work.lock().unwrap();
-            *work = Work {
-                batches: Box::new(batches),
-                since: now,
-                overdue: now + (now - work.since),
-            };
-            self.assigned.store(true, Ordering::Relaxed);
+        self.work.lock().unwrap().batches = Box::new(batches);
+        self.assigned.store(true, Ordering::Relaxed);
+        // Without a thread, [`Purger::finish`] purges; the system may have one to spare the next time.
+        if !self.alive.load(Ordering::Relaxed) {
+            self.alive.store(self.spawn(), Ordering::Relaxed);
         }
     }
 
@@ -88,10 +84,13 @@ impl Purger {
         spawned.is_ok()
     }
 
-    /// Stops, after at most one more batch: none is begun before more are assigned.
+    /// Stops, after at most one more batch, because a collection begins: no batch is purged before more are assigned.
     pub fn stop(&self) {
         self.assigned.store(false, Ordering::Relaxed);
-        drop(self.work.lock().unwrap());
+        let mut work = self.work.lock().unwrap();
+        let now = Instant::now();
+        work.overdue = now + (now - work.began);
+        work.began = now;
     }
 
     /// Purges in the caller's thread what is left.

@@ -28,6 +28,12 @@ pub fn report<VM: VMBinding>(mmtk: &MMTK<VM>) -> Option<Report> {
     ask(mmtk, of)
 }
 
+/// Finds out whether there is more to be returned to the OS than may stay. For the VM to call at the end of a
+/// collection, when the heap has the size that it will have.
+pub fn prepare_purge<VM: VMBinding>(mmtk: &MMTK<VM>) {
+    ask(mmtk, MarkSweepSpace::prepare_purge);
+}
+
 /// Starts to return to the OS what the last collection has freed, but for what may stay. For the VM to call
 /// when mutators run again: a thread that is woken earlier takes its processor from the pause.
 pub fn wake_purger<VM: VMBinding>(mmtk: &MMTK<VM>) {

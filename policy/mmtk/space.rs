@@ -24,6 +24,7 @@ use crate::util::{Address, ObjectReference, VMMutatorThread, VMThread};
 use crate::vm::{ActivePlan, Collection, ObjectModel, VMBinding};
 use crate::Mutator;
 use shardsweep_policy::{Chunk, Heap, MarkBits, Released, Thread, PAGE_BYTES};
+use std::iter;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -241,20 +242,22 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     pub(crate) fn end_of_gc(&mut self) {
         self.verify();
         let took = self.release_began.elapsed().as_secs_f64() * 1e3;
-        let found = self.last_release();
+        let uncharged = self.last_release().uncharged_pages;
+        info!("release {took:.3}ms, {uncharged} pages uncharged");
+    }
+
+    /// Has the purger return to the OS what is too much, once it is woken.
+    pub(super) fn prepare_purge(&self) {
         let excess = self.excess_pages();
+        info!("{excess} pages to be returned to the OS");
         if excess != 0 {
             let space = self.for_packets();
-            let batches = space.heap().purge(return_to_os);
-            let batches = batches.map(|any_dirty| any_dirty && space.is_within_heap());
-            space
-                .purger
-                .assign(batches.take_while(|_| space.excess_pages() != 0));
+            let mut batches = space.heap().purge(return_to_os);
+            space.purger.assign(iter::from_fn(move || {
+                let any_dirty = (space.excess_pages() != 0).then(|| batches.next())??;
+                Some(any_dirty && space.is_within_heap())
+            }));
         }
-        info!(
-            "release {took:.3}ms, {} pages uncharged, {excess} to be returned to the OS",
-            found.uncharged_pages
-        );
     }
 
     /// Starts to return to the OS what the last collection has freed.

@@ -32,8 +32,6 @@ pub struct Released {
     pub live_cells: usize,
     /// Bytes in those cells.
     pub live_bytes: usize,
-    /// Blocks with a live object.
-    pub live_blocks: usize,
 }
 
 impl Released {
@@ -43,7 +41,6 @@ impl Released {
         self.charged_pages += block.charged_pages::<C>();
         self.live_cells += cells;
         self.live_bytes += cells * block.bin().cell_bytes();
-        self.live_blocks += 1;
     }
 }
 
@@ -53,7 +50,6 @@ impl AddAssign for Released {
         self.charged_pages += other.charged_pages;
         self.live_cells += other.live_cells;
         self.live_bytes += other.live_bytes;
-        self.live_blocks += other.live_blocks;
     }
 }
 

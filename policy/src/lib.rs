@@ -55,7 +55,7 @@
 //! | allocation, fast path | pops a cell | - | - | - |
 //! | slow path, reuse | gets the free cells of one page | makes an unswept block current, files the old one | sweeps its next unswept page | adopts from `unswept` |
 //! | slow path, growth | gets the cells of a new page | makes an available, adopted or free block current | opens pages, once charged | adopts from `available`, then from `dirty`, then from `free` |
-//! | thread exit, memory pressure ([`Local::give_up`]) | emptied | emptied | gets back what was left of its list | get all blocks of the thread |
+//! | thread exit ([`Local::give_up`]) | emptied | emptied | gets back what was left of its list | get all blocks of the thread |
 //! | marking ([`Heap::note_marked`]) | - | - | those with a marked cell are noted | - |
 //! | [`Local::release`] | emptied | emptied | - | - |
 //! | [`Heap::begin_release`] | - | - | - | emptied |
@@ -71,8 +71,8 @@
 //!   collection. As the library itself never calls out, no collection can run in its middle.
 //! - Before marking it clears the mark bits of the blocks that [`Heap::forget_marked`] yields; when it marks a cell, it
 //!   calls [`Heap::note_marked`].
-//! - At the end of marking it runs the steps of [`Heap::release_chunk`] and [`Heap::purge`].
-//!   Mark bits must then stay as they are until the next collection, because sweeping is lazy.
+//! - At the end of marking it runs the steps of [`Heap::release_chunk`], and those of [`Heap::purge`] when threads
+//!   run again. Mark bits must then stay as they are until the next collection, because sweeping is lazy.
 //! - In debug builds it calls [`Heap::verify`].
 //!
 //! Nothing is zeroed: the library writes nothing but the links of free cells.

@@ -184,9 +184,8 @@ impl Local {
         owned.current = link;
     }
 
-    /// Gives up all blocks, so that other threads can use what is left in them: when the thread exits
-    /// or parks, or under memory pressure. Returns the number of pages to uncharge. The thread may
-    /// allocate again afterwards.
+    /// Gives up all blocks, so that other threads can use what is left in them, as when the thread exits.
+    /// Returns the number of pages to uncharge. The thread may allocate again afterwards.
     #[must_use]
     pub fn give_up<C: Config>(&mut self, heads: &mut Heads, heap: &Heap<C>) -> usize {
         for bin in (0..C::BINS).map(Bin::from_index) {

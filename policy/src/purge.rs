@@ -50,7 +50,8 @@ impl<C: Config> Heap<C> {
     /// What is held by blocks with live cells comes before free blocks, because none but threads that need their bin
     /// could use it; and first by such of them whose pages nobody had use for since the collection before the last.
     /// Free blocks that are held are taken before others, the lowest first: the walk over them begins at the highest.
-    /// As pages become dirty in collections alone, what the OS holds is never more than what is charged and [`Heap::dirty_pages`].
+    /// As pages become dirty in collections alone, what the OS holds is never more than what is charged and [`Heap::dirty_pages`],
+    /// as long as `release` succeeds.
     pub fn purge<'h>(
         &'h self,
         mut release: impl FnMut(&[PageRange]) + 'h,
@@ -70,9 +71,8 @@ impl<C: Config> Heap<C> {
         chunks.flat_map(|chunk| self.directory.headers(chunk).iter().rev())
     }
 
-    /// Purges of these blocks, as long as the batch is not full, those whose turn has come. Where a block has any
-    /// dirty page, all its closed pages are passed on: the others are not held by the OS, and cost less than a
-    /// range more. Returns whether any page was dirty.
+    /// Purges of these blocks, as long as the batch is not full, those whose turn has come. Returns whether any page
+    /// was dirty.
     fn purge_batch<'h>(
         &self,
         blocks: impl Iterator<Item = (&'h Block, Turn)>,
@@ -91,7 +91,7 @@ impl<C: Config> Heap<C> {
         }
         if dirty != 0 {
             held.sort_unstable_by_key(|pages| pages.block().start());
-            release(&closed_ranges::<C>(&held));
+            release(&dirty_ranges::<C>(&held));
         }
         for pages in &held {
             pages.remove_dirty(u64::MAX, &self.dirty_pages);
@@ -100,8 +100,9 @@ impl<C: Config> Heap<C> {
     }
 }
 
-/// The closed pages of blocks, which come by address, adjacent ones together.
-fn closed_ranges<C: Config>(blocks: &[ClosedPages]) -> Vec<PageRange> {
+/// The runs of closed pages that have a dirty one, of blocks that come by address; adjacent runs together. The clean
+/// pages of such a run are not held by the OS, and cost less than a range more.
+fn dirty_ranges<C: Config>(blocks: &[ClosedPages]) -> Vec<PageRange> {
     let mut ranges: Vec<PageRange> = Vec::new();
     for block in blocks.iter().map(ClosedPages::block) {
         let mut left = !block.open() & (u64::MAX >> (64 - C::BLOCK_PAGES));
@@ -110,6 +111,9 @@ fn closed_ranges<C: Config>(blocks: &[ClosedPages]) -> Vec<PageRange> {
             let pages = (left >> page).trailing_ones() as usize;
             // Adding at the lowest bit carries through the run of ones, and out of a full word.
             left &= left.wrapping_add(1 << page);
+            if (block.dirty() >> page) & (u64::MAX >> (64 - pages)) == 0 {
+                continue;
+            }
             let start = block.start() + ((page as usize) << LOG_PAGE_BYTES);
             match ranges.last_mut() {
                 Some(last) if last.start + last.pages * PAGE_BYTES == start => {

@@ -33,11 +33,6 @@ impl Chain {
         self.first == NONE
     }
 
-    /// The block that was pushed last, or [`NONE`].
-    pub fn first(self) -> Link {
-        self.first
-    }
-
     /// Puts `block` in front.
     pub fn push(&mut self, links: &impl Links, block: Link) {
         links.link(block).store(self.first, Relaxed);

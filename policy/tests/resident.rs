@@ -148,6 +148,31 @@ fn dirty_pages_of_many_blocks_go_back_together() {
 }
 
 #[test]
+fn closed_pages_that_are_clean_are_left_alone() {
+    let space = Space::<Blocks64K>::new(1, usize::MAX);
+    let mut mutator = Mutator::new(1);
+    let bin = Bin::holding(64);
+    let cells: Vec<usize> = (0..Blocks64K::BLOCK_BYTES / bin.cell_bytes())
+        .map(|_| space.alloc(&mut mutator, bin).unwrap())
+        .collect();
+    let page = |address: usize| address / PAGE_BYTES % Blocks64K::BLOCK_PAGES;
+    let mut returned_without = |dead: &[usize]| {
+        let survives = |cell: &usize| !dead.contains(&page(*cell));
+        space.mark(cells.iter().copied().filter(survives));
+        space.release(std::iter::once(&mut mutator));
+        let mut pages = Vec::new();
+        let release = |ranges: &[PageRange]| {
+            pages.extend(ranges.iter().map(|range| (page(range.start), range.pages)));
+        };
+        space.heap.purge(release).for_each(drop);
+        pages
+    };
+    assert_eq!(returned_without(&[1, 9, 10]), [(1, 1), (9, 2)]);
+    // Page 1 is returned once more with its neighbour, in one range.
+    assert_eq!(returned_without(&[1, 2, 6, 9, 10]), [(1, 2), (6, 1)]);
+}
+
+#[test]
 fn what_no_thread_had_use_for_goes_back_first() {
     // Just enough for a batch of 256 pages.
     const BLOCKS: usize = 18;

@@ -28,6 +28,7 @@
 #include "oops/oop.inline.hpp"
 #include "runtime/arguments.hpp"
 #include "runtime/init.hpp"
+#include "runtime/interfaceSupport.inline.hpp"
 #include "runtime/os.hpp"
 #include "runtime/thread.inline.hpp"
 
@@ -103,10 +104,6 @@ void ThirdPartyHeap::post_initialize() {
   _layout = ThirdPartyHeapLayoutReader::read();
   _driver = new ThirdPartyHeapDriver(this);
   ThirdPartyHeapDCmds::register_all();
-}
-
-void ThirdPartyHeap::stop() {
-  _driver->stop();
 }
 
 void ThirdPartyHeap::spawn_worker(ThirdPartyHeapWorker* worker) {
@@ -250,6 +247,10 @@ void ThirdPartyHeap::collect(GCCause::Cause cause) {
     }
     _driver->set_requested_cause(cause);
     plugin()->collect((ThirdPartyHeapThread*)thread, true /* exhaustive */);
+  }
+  if (GCCause::is_user_requested_gc(cause)) {
+    ThreadBlockInVM blocked(thread->as_Java_thread());
+    plugin()->purge();
   }
 }
 

@@ -50,7 +50,6 @@ public:
   virtual jint initialize();
   virtual void post_initialize();
   virtual void initialize_serviceability();
-  virtual void stop();
 
   virtual size_t max_capacity() const;
   virtual size_t capacity() const;

@@ -9,7 +9,9 @@
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "interpreter/oopMapCache.hpp"
 #include "runtime/atomic.hpp"
+#include "runtime/init.hpp"
 #include "runtime/mutexLocker.hpp"
+#include "runtime/os.hpp"
 #include "runtime/safepoint.hpp"
 #include "runtime/thread.inline.hpp"
 #include "runtime/vmThread.hpp"
@@ -27,7 +29,7 @@ void VM_ThirdPartyHeapCollect::doit_epilogue() {
 }
 
 ThirdPartyHeapDriver::ThirdPartyHeapDriver(ThirdPartyHeap* heap) :
-    ConcurrentGCThread(),
+    NamedThread(),
     _heap(heap),
     _lock(Mutex::leaf, "ThirdPartyHeapDriver_lock", true, Monitor::_safepoint_check_always),
     _enabled(false),
@@ -37,7 +39,10 @@ ThirdPartyHeapDriver::ThirdPartyHeapDriver(ThirdPartyHeap* heap) :
     _gc_locker_cleared(false),
     _requested_cause(GCCause::_no_gc) {
   set_name("MMTk Driver");
-  create_and_start();
+  if (!os::create_thread(this, os::cgc_thread)) {
+    vm_exit_out_of_memory(0, OOM_MALLOC_ERROR, "Cannot create the GC driver thread.");
+  }
+  os::start_thread(this);
 }
 
 // This thread starts its service when the VM has started up: only then can there be safepoints.
@@ -177,7 +182,7 @@ void ThirdPartyHeapDriver::gc_locker_cleared(JavaThread* thread) {
 
 void ThirdPartyHeapDriver::wait_for_gc_locker() {
   MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
-  while (!_gc_locker_cleared && _state == StopRequested && !should_terminate()) {
+  while (!_gc_locker_cleared && _state == StopRequested) {
     ml.wait();
   }
 }
@@ -192,27 +197,22 @@ void ThirdPartyHeapDriver::set_requested_cause(GCCause::Cause cause) {
   _requested_cause = cause;
 }
 
-void ThirdPartyHeapDriver::run_service() {
+void ThirdPartyHeapDriver::run() {
+  os::set_priority(this, NearMaxPriority);
+  wait_init_completed();
   enable_collection();
   while (true) {
     {
       MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
-      while (_state != StopRequested && !should_terminate()) {
+      while (_state != StopRequested) {
         ml.wait();
       }
-      if (should_terminate()) {
-        return;
-      }
     }
+    // After the VM thread's end nobody executes this: the process ends while it is waited for.
     VM_ThirdPartyHeapCollect op;
     VMThread::execute(&op);
     if (op.blocked_by_gc_locker()) {
       wait_for_gc_locker();
     }
   }
-}
-
-void ThirdPartyHeapDriver::stop_service() {
-  MonitorLocker ml(&_lock, check_flag());
-  ml.notify_all();
 }

@@ -4,10 +4,10 @@
 #ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPDRIVER_HPP
 #define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPDRIVER_HPP
 
-#include "gc/shared/concurrentGCThread.hpp"
 #include "gc/shared/gcCause.hpp"
 #include "gc/shared/gcVMOperations.hpp"
 #include "runtime/mutex.hpp"
+#include "runtime/nonJavaThread.hpp"
 
 class ThirdPartyHeap;
 
@@ -40,7 +40,10 @@ public:
 // When the VM thread is itself at a safepoint and wants a collection (heap
 // inspection), it serves the worker without the driver; the driver's operation,
 // if it was already on its way, then finds nothing to do.
-class ThirdPartyHeapDriver : public ConcurrentGCThread {
+//
+// Like the VM thread, this thread lives until the process ends: agents and the dump of
+// a class archive run Java code, which may need a collection, after CollectedHeap::stop().
+class ThirdPartyHeapDriver : public NamedThread {
 private:
   enum State { Idle, StopRequested, Stopped, ResumeRequested };
 
@@ -59,12 +62,10 @@ private:
   void wait_for_gc_locker();
   void wait_for_completion(JavaThread* thread, uint completed);
 
-protected:
-  virtual void run_service();
-  virtual void stop_service();
-
 public:
   ThirdPartyHeapDriver(ThirdPartyHeap* heap);
+
+  virtual void run();
 
   bool is_enabled() const;
   // By a Java thread that has found the heap full, or wants a collection, while the VM starts up.

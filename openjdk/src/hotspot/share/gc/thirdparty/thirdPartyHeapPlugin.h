@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 3
+#define THIRD_PARTY_HEAP_ABI_VERSION 4
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -255,6 +255,9 @@ typedef struct ThirdPartyHeapPluginTable {
 
   /* What counts against the heap size: used_bytes, and what the plan sets aside for copying. */
   uint64_t (*reserved_bytes)(void);
+
+  /* Gives back to the OS now what the last collection has freed. Touches no object: safepoints need not wait for the caller. */
+  void (*purge)(void);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */
