@@ -469,10 +469,13 @@ impl FakeVm {
         self.plan.supports_tlab != 0
     }
 
-    /// Collects on request.
+    /// Collects on request, and returns to the OS what that has freed.
     pub fn collect(&mut self) {
         // SAFETY: by the Java thread.
-        unsafe { (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 1) }
+        unsafe {
+            (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 1);
+            (plugin().purge)();
+        }
     }
 
     /// How many collections there have been.
