@@ -1,12 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# `make sweep`: from a fresh clone to a report. Builds what is not built yet, then measures a preset
-# (PRESET=quick|full). Further arguments go to `shardsweep sweep`.
+# `make sweep`: from a fresh clone to a report. Builds what the preset (PRESET=quick|full) needs and is not built yet, then
+# measures it. Further arguments go to `shardsweep sweep`.
 set -euo pipefail
+# Paths in the arguments are relative to where this was called: no change of directory here.
+# shellcheck source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-"$root/scripts/jdk.sh"
-"$root/scripts/plugin.sh" --all
-"$root/scripts/lusearch.sh"
-"$root/scripts/venv.sh"
-exec "$root/build/venv/bin/shardsweep" sweep --preset "${PRESET:-quick}" "$@"
+preset=${PRESET:-quick}
+shardsweep=$OUT/venv/bin/shardsweep
+
+# procps has what running-ng calls.
+need_packages python3 python3-venv procps
+"$ROOT/scripts/jdk.sh"
+"$ROOT/scripts/lusearch.sh"
+"$ROOT/scripts/venv.sh"
+names=$("$shardsweep" plugins --preset "$preset")
+mapfile -t plugins <<<"$names"
+"$ROOT/scripts/plugin.sh" "${plugins[@]}"
+exec "$shardsweep" sweep --preset "$preset" "$@"

@@ -84,7 +84,12 @@ def _bootstrap(samples: tuple[Sequence[float], ...], statistic) -> Interval:
             method="percentile",
             rng=np.random.default_rng(SEED),
         ).confidence_interval
-    return Interval(estimate, float(interval.low), float(interval.high), smallest)
+    return Interval(estimate, _finite(interval.low), _finite(interval.high), smallest)
+
+
+def _finite(bound: float) -> float:
+    """The bound of a ratio whose resampled baseline was zero is infinite: there is none."""
+    return float(bound) if np.isfinite(bound) else float("nan")
 
 
 def summary(table: pd.DataFrame, metric: str, by: list[str]) -> pd.DataFrame:
@@ -143,7 +148,7 @@ def repeat_spread(minheaps: pd.DataFrame) -> pd.DataFrame:
     They agree in the sense of `agree`.
     """
     rows = []
-    for key, group in minheaps.dropna(subset=["value"]).groupby(MINHEAP_POINT, sort=False):
+    for key, group in minheaps.dropna(subset=["value"]).groupby(MINHEAP_POINT, sort=False, dropna=False):
         values = group["value"].astype(float)
         if len(values) < 2:
             continue

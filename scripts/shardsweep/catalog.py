@@ -12,9 +12,9 @@ from pathlib import Path
 
 import yaml
 from running.config import Configuration
-from running.modifier import JVMArg
+from running.modifier import JVMArg, Modifier
 from running.runtime import Runtime
-from running.util import parse_config_str
+from running.util import parse_config_str, parse_modifier_strs
 
 from shardsweep.errors import UserError
 
@@ -29,11 +29,13 @@ PLACE_OF_VALUE = re.compile(r"\{\d+\}")
 class Build:
     """One build: its running-ng configuration string and what the result table says about it.
 
-    `missing` is empty, or one line that says what is not there and how to make it. `files` are the JVM and the plugin.
+    `plugin` is None for HotSpot's own collectors. `missing` is empty, or one line that says what is not there and how
+    to make it. `files` are the JVM, the plugin and the library that this loads from its own folder.
     """
 
     name: str
     config: str
+    plugin: str | None
     plan: str
     block: int | None
     accounting: str | None
@@ -42,15 +44,20 @@ class Build:
     files: tuple[Path, ...]
 
 
+PATHS = {
+    "SHARDSWEEP_JDK": str(ROOT / "build" / "jdk"),
+    "LUSEARCH_JAR": str(ROOT / "build" / "lusearch.jar"),
+    "DACAPO_BACH": "",
+    "DACAPO_CHOPIN": "",
+}
+
+
 def environment() -> dict[str, str]:
     """The variables that the configurations use, set to this checkout's own where the user has not set them."""
-    return {
-        "SHARDSWEEP_JDK": os.environ.get("SHARDSWEEP_JDK", str(ROOT / "build" / "jdk")),
-        "LUSEARCH_JAR": os.environ.get("LUSEARCH_JAR", str(ROOT / "build" / "lusearch.jar")),
-        "DACAPO_BACH": os.environ.get("DACAPO_BACH", ""),
-        "DACAPO_CHOPIN": os.environ.get("DACAPO_CHOPIN", ""),
-        "SHARDSWEEP_PYTHON": sys.executable,
-    }
+    paths = {name: os.environ.get(name, default) for name, default in PATHS.items()}
+    # Jobs run in another directory than the user's.
+    absolute = {name: os.path.abspath(path) if path else "" for name, path in paths.items()}
+    return {**absolute, "SHARDSWEEP_PYTHON": sys.executable}
 
 
 def configuration(file: Path = CONFIGS / "base.yml") -> Configuration:
@@ -78,8 +85,10 @@ def _build(loaded: Configuration, name: str, config: str) -> Build:
         runtime, modifiers = parse_config_str(loaded, config)
     except KeyError as error:
         raise UserError(f"configs/builds.yml: build {name}: {error.args[0]}") from None
-    plan = next(part.split("-")[1] for part in config.split("|") if part.split("-")[0] in PLAN_MODIFIERS)
-    flags = [flag for modifier in modifiers if isinstance(modifier, JVMArg) for flag in modifier.val]
+    plan = _plan(config)
+    if plan is None:
+        raise UserError(f"configs/builds.yml: build {name} names no plan, as mmtk_gc-MarkSweep and hotspot_gc-G1 do")
+    flags = _flags(modifiers)
     plugin = next((flag.removeprefix(PLUGIN_FLAG) for flag in flags if flag.startswith(PLUGIN_FLAG)), None)
     facts = _plugin_facts(runtime, plugin) if plugin else {}
     # The block size of a plugin is that of its mark-sweep space: other plans have their own.
@@ -87,20 +96,36 @@ def _build(loaded: Configuration, name: str, config: str) -> Build:
     return Build(
         name,
         config,
+        plugin,
         plan,
         block=blocks.get("block_size"),
         accounting=blocks.get("accounting"),
         revision=facts.get("source_revision"),
         missing=_missing(runtime, plugin),
-        files=(
-            runtime.home / "lib" / "server" / "libjvm.so",
-            *([_plugin_file(runtime, plugin, "so")] if plugin else []),
-        ),
+        files=(runtime.home / "lib" / "server" / "libjvm.so", *(_plugin_files(runtime, plugin) if plugin else ())),
     )
+
+
+def _plan(config: str) -> str | None:
+    for part in config.split("|"):
+        modifier, _, value = part.partition("-")
+        if modifier in PLAN_MODIFIERS and value:
+            return value
+    return None
+
+
+def _flags(modifiers: list[Modifier]) -> list[str]:
+    return [flag for modifier in modifiers if isinstance(modifier, JVMArg) for flag in modifier.val]
 
 
 def _plugin_file(runtime: Runtime, plugin: str, suffix: str) -> Path:
     return runtime.home / "lib" / "mmtk" / f"libmmtk_{plugin}.{suffix}"
+
+
+def _plugin_files(runtime: Runtime, plugin: str) -> list[Path]:
+    file = _plugin_file(runtime, plugin, "so")
+    library = file.with_name("libmimalloc3.so")
+    return [file, library] if plugin.startswith("malloc-mimalloc3") and library.is_file() else [file]
 
 
 def _plugin_facts(runtime: Runtime, plugin: str) -> dict:
@@ -134,8 +159,11 @@ def choose(names: list[str]) -> list[Build]:
 
 
 def check_modifiers(names: list[str]) -> None:
-    """Raises UserError unless each is a modifier of `configs/modifiers.yml` with all its values, which follow a "-"."""
-    known = configuration().get("modifiers")
+    """Raises UserError unless each is a modifier of `configs/modifiers.yml` with all its values, which follow a "-",
+    and no two set the same flag."""
+    loaded = configuration()
+    known = loaded.get("modifiers")
+    set_by = {}
     for name in names:
         modifier, *values = name.split("-")
         if modifier not in known:
@@ -143,6 +171,11 @@ def check_modifiers(names: list[str]) -> None:
         # running-ng leaves a place that has no value as it is, for the JVM to stumble over.
         if PLACE_OF_VALUE.search(str(known[modifier].apply_value_opts(values))):
             raise UserError(f"modifier {name} lacks a value: each follows a -, as in t-24")
+        for flag in _flags(parse_modifier_strs(loaded, [name])):
+            key = flag.partition("=")[0]
+            # HotSpot heeds the last one, without a word.
+            if key.startswith("-XX:") and set_by.setdefault(key, name) != name:
+                raise UserError(f"modifiers {set_by[key]} and {name} both set {key}: give one of them only")
 
 
 def jar(suite: str) -> Path:

@@ -24,6 +24,7 @@ examples:
   shardsweep minheap --builds ms-64k,ms-4k --threads 1,24,48
   shardsweep perf --builds ms-64k,ms-4k --baseline ms-4k --heaps 50,100,200
   shardsweep report build/sweeps/FOLDER     tables, plots and page again, also of an unfinished sweep
+  shardsweep report results/minheap         the page of a recorded measurement
   shardsweep repeat FOLDER FOLDER           do two runs of the same grid agree?
 
 a sweep's folder holds:
@@ -40,9 +41,9 @@ points with other numbers of threads are done, the search begins on the line thr
 tried again, reported, and if no attempt says anything about memory, the point has no minheap.
 """
 PERF = """\
-Measures time by heap size (Sinclair's report, section 6.2.2): total, mutator and collector time, collections, pauses,
-heap charged and peak resident memory of the last iteration. An invocation goes through all builds in turn, so that a
-machine that drifts drifts for all of them. Medians, bootstrap intervals, and ratios to --baseline.
+Measures time by heap size (Sinclair's report, section 6.2.2): total, mutator and collector time, collections, pauses
+and heap charged of the last iteration, and peak resident memory of the whole run. An invocation goes through all builds
+in turn, so that a machine that drifts drifts for all of them. Medians, bootstrap intervals, and ratios to --baseline.
 """
 THREADS = "Measures time by number of mutator threads (Sinclair's report, section 6.2.3), otherwise as perf does.\n"
 RSS = """\
@@ -81,9 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     sweep = commands.add_parser("sweep", help="a whole grid: a preset or a file of your own", formatter_class=form,
                                 description="Measures a whole grid: minheaps, performance and resident memory.",
                                 epilog="A grid file looks like those in configs/presets.")  # fmt: skip
-    what = sweep.add_mutually_exclusive_group()
-    what.add_argument("--preset", default="quick", help=f"one of: {', '.join(grid.presets())} (default: quick)")
-    what.add_argument("--grid", type=Path, metavar="FILE", help="a grid of your own")
+    _add_grid_options(sweep)
     _add_run_options(sweep)
     sweep.set_defaults(run=_sweep)
 
@@ -101,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(run=_experiment, experiment=EXPERIMENTS[name])
 
     report = commands.add_parser("report", help="tables, plots and page of a sweep, finished or not")
-    report.add_argument("folder", type=Path, help="the sweep's folder")
+    report.add_argument("folder", type=Path, help="the sweep's folder, or one of results/")
     report.set_defaults(run=lambda options: _report(options.folder))
 
     repeat = commands.add_parser("repeat", help="compares the minheaps of two runs of the same grid",
@@ -112,6 +111,10 @@ def _parser() -> argparse.ArgumentParser:
 
     builds = commands.add_parser("builds", help="lists the builds, and what is missing for those that are not there")
     builds.set_defaults(run=_builds)
+
+    plugins = commands.add_parser("plugins", help="lists the plugins that a grid's builds need, one a line")
+    _add_grid_options(plugins)
+    plugins.set_defaults(run=_plugins)
     return parser
 
 
@@ -128,6 +131,12 @@ def _numbers(text: str) -> list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers like 1,12,24") from None
+
+
+def _add_grid_options(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--preset", default="quick", help=f"one of: {', '.join(grid.presets())} (default: quick)")
+    what.add_argument("--grid", type=Path, metavar="FILE", help="a grid of your own")
 
 
 def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
@@ -168,21 +177,25 @@ RUN_OPTIONS = ("out", "profile", "processors", "dry_run", "run", "experiment")
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="the sweep's folder (default: one below "
-                        "build/sweeps for each state of grid, JVM, plugins and jar)")  # fmt: skip
+                        "build/sweeps for each state of grid, configurations, JVM, plugins, jar and MMTK_* "
+                        "variables)")  # fmt: skip
     parser.add_argument("--profile", default="local", help="where jobs run: local (default), slurm, "
                         "kubernetes, or a folder with a Snakemake profile")  # fmt: skip
     parser.add_argument("--processors", type=int, metavar="N", help="processors of a cluster's node")
     parser.add_argument("--dry-run", action="store_true", help="only list the points, and which are measured already")
 
 
-def _sweep(options: argparse.Namespace) -> int:
+def _grid_file(options: argparse.Namespace) -> Path:
     if options.grid:
-        wanted, name = grid.load(options.grid), options.grid.stem
-    elif options.preset in grid.presets():
-        wanted, name = grid.load(grid.PRESETS / f"{options.preset}.yml"), options.preset
-    else:
+        return options.grid
+    if options.preset not in grid.presets():
         raise UserError(f"no preset {options.preset}: there are {', '.join(grid.presets())}; --grid takes a file")
-    return _measure(wanted, options, name)
+    return grid.PRESETS / f"{options.preset}.yml"
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    file = _grid_file(options)
+    return _measure(grid.load(file), options, file.stem)
 
 
 def _experiment(options: argparse.Namespace) -> int:
@@ -245,6 +258,13 @@ def _repeat(first: Path, second: Path) -> int:
     tables.show(tables.repeat(compared), Console(width=None if sys.stdout.isatty() else 200))
     print(f"shardsweep: {apart} of {len(compared)} points do not agree within 1 MiB or 5 %", file=sys.stderr)
     return 1
+
+
+def _plugins(options: argparse.Namespace) -> int:
+    builds = catalog.choose(grid.load(_grid_file(options)).builds())
+    for name in dict.fromkeys(build.plugin for build in builds if build.plugin):
+        print(name)
+    return 0
 
 
 def _builds(_: argparse.Namespace) -> int:

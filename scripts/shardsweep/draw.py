@@ -27,12 +27,12 @@ def _styles(series: list[Series]) -> list[tuple[str, tuple[str, str]]]:
 
 
 def _errors(each: Series) -> list[list[float]] | None:
-    """Distances to the ends of the intervals, missing ones as zero; None if there are no intervals."""
+    """Distances to the ends of the intervals, missing and infinite ones as zero; None if there are no intervals."""
     if not each.low:
         return None
     y = np.asarray(each.y)
     distances = np.array([y - np.asarray(each.low), np.asarray(each.high) - y])
-    return np.clip(np.nan_to_num(distances), 0, None).tolist()
+    return np.clip(np.where(np.isfinite(distances), distances, 0), 0, None).tolist()
 
 
 def files(figure: Figure, folder: Path) -> list[Path]:

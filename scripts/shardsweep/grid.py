@@ -5,13 +5,14 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from shardsweep.catalog import CONFIGS
 from shardsweep.errors import UserError
+from shardsweep.files import read_yaml
 
 PRESETS = CONFIGS / "presets"
 
@@ -83,6 +84,10 @@ class Resident(Experiment):
     interval: Annotated[int, Field(ge=5)] = 50
 
 
+# What the two performance experiments of a grid must agree in: their rows go into the same tables.
+SHARED = ("suite", "size", "iterations", "modifiers", "baseline")
+
+
 class Grid(BaseModel):
     """A whole sweep: any of the four experiments."""
 
@@ -103,6 +108,21 @@ class Grid(BaseModel):
             "rss": self.rss,
         }
         return {name: experiment for name, experiment in all_of_them.items() if experiment}
+
+    def builds(self) -> list[str]:
+        """The builds of all experiments, each once."""
+        return list(dict.fromkeys(name for experiment in self.experiments().values() for name in experiment.builds))
+
+    @model_validator(mode="after")
+    def _one_table(self) -> Self:
+        one, other = self.perf_by_heap, self.perf_by_threads
+        apart = [name for name in SHARED if one and other and getattr(one, name) != getattr(other, name)]
+        if apart:
+            raise ValueError(
+                f"perf-by-heap and perf-by-threads share their tables: {apart[0]} must be the same, or measure them in "
+                "two grids"
+            )
+        return self
 
 
 @dataclass(frozen=True)
@@ -153,13 +173,11 @@ def _unfold(name: str, experiment: Experiment, first: int) -> Iterator[Point]:
 def load(path: Path) -> Grid:
     """Reads a grid file. Raises UserError with the place and kind of what is wrong in it."""
     try:
-        content = yaml.safe_load(path.read_text())
+        content = read_yaml(path, f"grid {path}")
     except FileNotFoundError:
         raise UserError(f"grid {path} is not there; presets: {', '.join(presets())}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise UserError(f"grid {path} cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"grid {path} is not YAML: {' '.join(str(error).split())}") from None
     return check(content, str(path))
 
 
@@ -171,8 +189,10 @@ def check(content: object, origin: str) -> Grid:
         grid = Grid.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UserError(f"grid {origin}: {place}: {first['msg'].removeprefix('Value error, ')}") from None
+        # What is wrong with the whole has no place.
+        place = "".join(f"{part}." for part in first["loc"])[:-1]
+        parts = (f"grid {origin}", place, first["msg"].removeprefix("Value error, "))
+        raise UserError(": ".join(part for part in parts if part)) from None
     if not grid.experiments():
         raise UserError(f"grid {origin}: names no experiment (minheap, perf-by-heap, perf-by-threads, rss)")
     return grid

@@ -28,26 +28,17 @@ class Outcome(enum.StrEnum):
 
 
 @dataclass
-class Collection:
-    """One collection: when (seconds after start), heap before and after (MiB, as precise as the line), pauses (ms)."""
-
-    uptime: float
-    before: float
-    after: float
-    pauses: list[float]
-
-
-@dataclass
 class Iteration:
-    """One iteration of the benchmark, counted from 1, with the collections that happened in it.
+    """One iteration of the benchmark, counted from 1. `collections` has those that happened in it: the pauses of each,
+    in milliseconds.
 
-    `charged` is the heap charged during it, in MiB: how much the heap grew between collections.
+    `charged` is the heap charged during it, in MiB: how much the heap grew up to each of its collections. What it grew
+    after the last one is missed, and all of it where there was none.
     """
 
     number: int
     milliseconds: float
-    timed: bool
-    collections: list[Collection]
+    collections: list[list[float]]
     charged: float
 
 
@@ -86,7 +77,7 @@ _PHASE = re.compile(
     r"(?: warmup (?P<warmup>\d+))?(?: in (?P<ms>\d+) msec)?"
 )
 _PAUSE = re.compile(
-    r"^\[(?P<uptime>[\d.]+)s\]\[info\s*\]\[gc\s*\] GC\((?P<id>\d+)\) Pause.*? "
+    r"^\[[\d.]+s\]\[info\s*\]\[gc\s*\] GC\((?P<id>\d+)\) Pause.*? "
     r"(?P<before>[\d.]+)(?P<before_unit>[BKMG])->(?P<after>[\d.]+)(?P<after_unit>[BKMG])\([\d.]+[BKMG]\) "
     r"(?P<ms>[\d.]+)ms$"
 )
@@ -176,35 +167,25 @@ def _last_line(text: str) -> str:
 def _iterations(output: str) -> list[Iteration]:
     """Splits the output at the benchmark's own lines; a collection belongs to the iteration it was printed in."""
     found: list[Iteration] = []
-    open_since: dict[int, Collection] | None = None
+    # Pauses by the number of their collection: one of G1 can have several.
+    pauses: dict[int, list[float]] | None = None
     charged, previous = 0.0, 0.0
     for line in output.splitlines():
         if phase := _PHASE.match(line):
             if phase["what"] == "starting":
-                open_since, charged = {}, 0.0
-            elif phase["ms"] and open_since is not None and phase["what"] != "FAILED":
-                timed = phase["what"] == "PASSED"
-                found.append(Iteration(len(found) + 1, float(phase["ms"]), timed, list(open_since.values()), charged))
-                open_since = None
+                pauses, charged = {}, 0.0
+            elif phase["ms"] and pauses is not None and phase["what"] != "FAILED":
+                found.append(Iteration(len(found) + 1, float(phase["ms"]), list(pauses.values()), charged))
+                pauses = None
         elif pause := _PAUSE.match(line):
             before = float(pause["before"]) * _MIB[pause["before_unit"]]
             after = float(pause["after"]) * _MIB[pause["after_unit"]]
             # What grew before the iteration began is split at the collection: a log has nothing finer.
             charged += max(0.0, before - previous)
             previous = after
-            if open_since is not None:
-                _add(open_since, pause, before, after)
+            if pauses is not None:
+                pauses.setdefault(int(pause["id"]), []).append(float(pause["ms"]))
     return found
-
-
-def _add(collections: dict[int, Collection], pause: re.Match, before: float, after: float) -> None:
-    """Adds a pause to its collection: one collection of G1 can have several."""
-    collection = collections.get(int(pause["id"]))
-    if collection is None:
-        collections[int(pause["id"])] = Collection(float(pause["uptime"]), before, after, [float(pause["ms"])])
-    else:
-        collection.after = after
-        collection.pauses.append(float(pause["ms"]))
 
 
 def _statistics(output: str) -> dict[str, float]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a sweep ran on and with: machine, system, versions, revisions. Recorded in its folder at its first start."""
+"""What a sweep ran on and with: machines, system, versions, revisions. Recorded in its folder at its first start."""
 
 import json
 import os
@@ -9,21 +9,30 @@ from importlib.metadata import version
 from pathlib import Path
 
 from shardsweep import catalog
+from shardsweep.files import write_whole
 
 PACKAGES = ("running-ng", "snakemake", "scipy", "pandas")
 
 
-def record(file: Path, builds: list[str]) -> None:
-    """Writes the facts as JSON, unless a first start of the same sweep already did."""
-    if file.exists():
-        return
-    chosen = catalog.choose(list(dict.fromkeys(builds)))
-    facts = {
+def host() -> dict:
+    """The machine that this runs on."""
+    return {
         "processor": _first("/proc/cpuinfo", "model name"),
         "processors": os.cpu_count(),
         "memory": _memory(),
         "kernel": platform.release(),
         "system": _first("/etc/os-release", "PRETTY_NAME", "="),
+    }
+
+
+def record(file: Path, builds: list[str]) -> None:
+    """Writes the facts as JSON, unless a first start of the same sweep already did. The machine is this one, until it
+    is known where the points were measured."""
+    if file.exists():
+        return
+    chosen = catalog.choose(list(dict.fromkeys(builds)))
+    facts = {
+        "machines": [host()],
         "java": _java(),
         "revision": _revision(),
         "packages": {name: version(name) for name in PACKAGES},
@@ -35,7 +44,7 @@ def record(file: Path, builds: list[str]) -> None:
             for build in chosen
         },
     }  # fmt: skip
-    file.write_text(json.dumps(facts, indent=1))
+    write_whole(file, json.dumps(facts, indent=1))
 
 
 def _first(path: str, name: str, separator: str = ":") -> str:
@@ -59,7 +68,9 @@ def _java() -> str:
 
 
 def _revision() -> str:
-    done = subprocess.run(
-        ["git", "-C", str(catalog.ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
-    )
+    command = ["git", "-C", str(catalog.ROOT), "describe", "--always", "--dirty"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "unknown"
     return done.stdout.strip() or "unknown"

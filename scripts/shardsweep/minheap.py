@@ -28,13 +28,6 @@ class Search:
     attempts: list[tuple[int, Outcome]] = field(default_factory=list)
     bound_by: Outcome | None = None
 
-    @property
-    def reason(self) -> Outcome | None:
-        """Why there is no minheap, in one word; None if there is one."""
-        if self.end is End.FOUND:
-            return None
-        return self.attempts[-1][1]
-
 
 def search(probe: Callable[[int, int], Outcome], start: int, largest: int, attempts: int) -> Search:
     """Finds the smallest heap, in MiB, at which `probe(heap, attempt)` passes.

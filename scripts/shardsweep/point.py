@@ -2,29 +2,30 @@
 """One job of the workflow: measures one point of the grid and writes what came of it as JSON.
 
 `python -m shardsweep.point ID FILE`, in the folder of a sweep. FILE is JSON and holds `rows` (of the result table),
-`notes` (every run that did not pass, with its log) and `point`.
+`notes` (every run that did not pass, with its log), `point`, and the `machine` that it was measured on.
 """
 
 import dataclasses
 import json
-import os
 import statistics
 import sys
 from pathlib import Path
 
-from shardsweep import catalog, grid, minheap, probe
+from shardsweep import catalog, grid, machine, minheap, probe
 from shardsweep.catalog import Build
 from shardsweep.errors import UserError
+from shardsweep.files import write_whole
 from shardsweep.grid import Experiment, Minheap, Point, Resident
 from shardsweep.logs import Invocation, Iteration, Outcome
 from shardsweep.probe import Run
 
 GRID_FILE = "grid.yml"
+POINTS = "points"
 
 
 def result_file(folder: Path, point: Point) -> Path:
     """Where the result of a point goes."""
-    return folder / "points" / f"{point.id}.json"
+    return folder / POINTS / f"{point.id}.json"
 
 
 def measure(folder: Path, point: Point, experiment: Experiment) -> dict:
@@ -37,7 +38,7 @@ def measure(folder: Path, point: Point, experiment: Experiment) -> dict:
         rows, notes = _minheap(folder, point, experiment, builds[0])
     else:
         rows, notes = _performance(folder, point, experiment, builds)
-    return {"point": dataclasses.asdict(point), "rows": rows, "notes": notes}
+    return {"point": dataclasses.asdict(point), "machine": machine.host(), "rows": rows, "notes": notes}
 
 
 def _minheap(folder: Path, point: Point, experiment: Minheap, build: Build) -> tuple[list, list]:
@@ -84,7 +85,8 @@ def _no_minheap(point: Point, experiment: Experiment, build: Build, found: minhe
     heap, outcome = found.attempts[-1]
     why = "not enough" if found.end is minheap.End.TOO_LARGE else "no attempt passed, and none was about memory"
     return {
-        "build": build.name, "benchmark": _benchmark(point, experiment), "threads": point.threads, "heap": heap,
+        "experiment": point.experiment, "build": build.name, "benchmark": _benchmark(point, experiment),
+        "threads": point.threads, "heap": heap,
         "outcome": outcome, "detail": f"no minheap: {heap} MiB: {why}", "log": None,
     }  # fmt: skip
 
@@ -123,7 +125,8 @@ def _keys(build: Build, point: Point, experiment: Experiment) -> dict:
 
 def _note(run: Run, point: Point, experiment: Experiment, heap: int) -> dict:
     return {
-        "build": run.build.name, "benchmark": _benchmark(point, experiment), "threads": point.threads, "heap": heap,
+        "experiment": point.experiment, "build": run.build.name, "benchmark": _benchmark(point, experiment),
+        "threads": point.threads, "heap": heap,
         "outcome": run.invocation.outcome, "detail": run.invocation.detail, "log": str(run.log),
     }  # fmt: skip
 
@@ -157,17 +160,20 @@ def _sample_rows(run: Invocation, keys: dict) -> list[dict]:
 
 
 def _measures(iteration: Iteration) -> list[tuple[str, float, str]]:
-    pauses = [pause for collection in iteration.collections for pause in collection.pauses]
+    pauses = [pause for collection in iteration.collections for pause in collection]
     measures = [
         ("time.total", iteration.milliseconds, "ms"),
         # Pauses only: the work that G1 does beside the program counts as the program's.
         ("time.collector", sum(pauses), "ms"),
         ("time.mutator", iteration.milliseconds - sum(pauses), "ms"),
         ("collections", len(iteration.collections), "count"),
-        ("charged", iteration.charged, "MiB"),
     ]
     if pauses:
-        measures += [("pause.median", statistics.median(pauses), "ms"), ("pause.max", max(pauses), "ms")]
+        measures += [
+            ("charged", iteration.charged, "MiB"),
+            ("pause.median", statistics.median(pauses), "ms"),
+            ("pause.max", max(pauses), "ms"),
+        ]
     return measures
 
 
@@ -182,9 +188,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise UserError(f"{folder / GRID_FILE} has no point {wanted}")
         result = measure(folder, point, whole.experiments()[point.experiment])
         file.parent.mkdir(parents=True, exist_ok=True)
-        partial = file.with_suffix(".partial")
-        partial.write_text(json.dumps(result, indent=1))
-        os.replace(partial, file)
+        write_whole(file, json.dumps(result, indent=1))
     except UserError as error:
         print(f"shardsweep: {error}", file=sys.stderr)
         return 1

@@ -41,20 +41,30 @@ def check_programs() -> None:
         raise UserError(f"running-ng needs programs that are not installed: apt-get install {' '.join(missing)}")
 
 
+def passed_on() -> dict[str, str]:
+    """The variables of this process's environment that its runs get, but for those of `catalog.environment`."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        # running-ng writes logs as ASCII and stops at anything else.
+        if (name in PASSED_ON or name.startswith(PASSED_ON_PREFIXES)) and value.isascii()
+    }
+
+
 def run(
     folder: Path, point: Point, experiment: Experiment, builds: list[Build], heap: int, attempt: int = 0
 ) -> list[Run]:
     """Runs each build once at `heap` MiB, in turn, and reads the logs.
 
-    What an earlier, interrupted call finished is not run again: running-ng's own `--resume`. Raises UserError if
-    running-ng itself fails.
+    A call that an earlier, interrupted job finished is not made again. One that was interrupted itself is, with all its
+    builds: running-ng packs the logs only after the last of them. Raises UserError if running-ng itself fails.
     """
     configs = [_config_string(build, point, experiment) for build in builds]
     run_id = f"{point.id.replace('/', '.')}.a{attempt}"
     log_folder = folder / "logs" / run_id
-    stem = f"{point.benchmark.replace('/', '-')}.{heap * 1000}.{heap}"
+    stem = f"{point.benchmark}.{heap * 1000}.{heap}"
     files = [log_folder / f"{stem}.{config_str_encode(config)}.{experiment.suite}.log" for config in configs]
-    # Half a log is what an interrupted run leaves: running-ng would append to it. It packs a log at the very end.
+    # Half a log is what an interrupted run leaves: running-ng would append to it.
     for file in files:
         if file.exists():
             file.unlink()
@@ -102,15 +112,9 @@ def _call(folder: Path, run_id: str, file: Path, heap: int) -> None:
         *(sys.executable, "-m", "running", "runbms", str(folder / "logs"), str(file)),
         *("-s", str(heap), "-i", "1", "--resume", run_id),
     ]
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        # running-ng writes logs as ASCII and stops at anything else.
-        if (name in PASSED_ON or name.startswith(PASSED_ON_PREFIXES)) and value.isascii()
-    }
     done = subprocess.run(
         command,
-        env={**kept, **catalog.environment(), "LC_ALL": "C.UTF-8"},
+        env={**passed_on(), **catalog.environment(), "LC_ALL": "C.UTF-8"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -14,13 +14,14 @@ from shardsweep.grid import Point
 POLL_SECONDS = 0.5
 # How often a line is printed where there is no terminal to draw on.
 PLAIN_SECONDS = 60
+# How a job's own line begins.
+SAID = "shardsweep: "
 
 
 def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None:
     """Shows progress until the process ends."""
     console = Console(stderr=True)
-    waiting = {each.id: each for each in points if not point.result_file(folder, each).exists()}
-    already = len(points) - len(waiting)
+    already = len(points) - len(_left(folder, points))
     started = time.monotonic()
     printed = started
     columns = (
@@ -31,11 +32,13 @@ def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None
         task = bar.add_task("starting", total=len(points), completed=already, left="")
         while True:
             ended = process.poll() is not None
-            for name in [name for name, each in waiting.items() if point.result_file(folder, each).exists()]:
-                del waiting[name]
-            done = len(points) - len(waiting)
+            unmeasured = _left(folder, points)
+            waiting = [each for each in unmeasured if not failure(folder, each)]
+            done = len(points) - len(unmeasured)
             left = time_left(time.monotonic() - started, done - already, len(waiting))
             current = running(folder, waiting)
+            if len(waiting) < len(unmeasured):
+                current += f", {len(unmeasured) - len(waiting)} failed"
             bar.update(task, completed=done, description=current, left=left)
             if not console.is_terminal and (ended or time.monotonic() - printed >= PLAIN_SECONDS):
                 printed = time.monotonic()
@@ -45,9 +48,26 @@ def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None
             time.sleep(POLL_SECONDS)
 
 
-def running(folder: Path, waiting: dict[str, Point]) -> str:
-    """The points that a job has begun: its log is there and its result is not."""
-    begun = [name for name in waiting if (folder / "jobs" / f"{name}.log").exists()]
+def _left(folder: Path, points: list[Point]) -> list[Point]:
+    return [each for each in points if not point.result_file(folder, each).exists()]
+
+
+def job_log(folder: Path, each: Point) -> Path:
+    """What the job of a point has written, once it is begun."""
+    return folder / "jobs" / f"{each.id}.log"
+
+
+def failure(folder: Path, each: Point) -> str | None:
+    """Why the job of a point ended without a result, in its own words; None if it has said nothing."""
+    log = job_log(folder, each)
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    own = [line for line in lines if line.startswith(SAID)]
+    return own[-1].removeprefix(SAID) if own else None
+
+
+def running(folder: Path, waiting: list[Point]) -> str:
+    """The points that a job has begun, of those that have neither result nor failure."""
+    begun = [each.id for each in waiting if job_log(folder, each).exists()]
     if not begun:
         return "waiting for a job to start" if waiting else "done"
     more = f" and {len(begun) - 1} more" if len(begun) > 1 else ""

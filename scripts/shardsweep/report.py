@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The report of a sweep: tables for the terminal and as a file, plots, and one HTML page that needs nothing else."""
 
-import json
-import os
 import shlex
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -15,6 +13,7 @@ from plotly.offline import get_plotlyjs
 
 from shardsweep import draw, figures, grid, logs, point, sweep, tables
 from shardsweep.figures import Figure
+from shardsweep.files import write_whole
 from shardsweep.grid import Grid
 from shardsweep.tables import Table
 
@@ -49,7 +48,7 @@ def sections(whole: Grid, table: pd.DataFrame, notes: list[dict]) -> list[Sectio
     if performance:
         found.append(_performance(whole, table, performance.baseline))
     if whole.rss:
-        found.append(Section("resident", "Resident memory", [], figures.resident(table)))
+        found.append(Section("resident", "Resident memory", tables.resident(table), figures.resident(table)))
     if notes:
         found.append(Section("failures", "Runs that did not pass", tables.notes(notes)))
     return [section for section in found if section.tables or section.figures]
@@ -78,20 +77,18 @@ def _cells(table: pd.DataFrame, experiment: grid.Performance) -> pd.DataFrame:
 
 
 def write(folder: Path) -> tuple[list[Section], Path]:
-    """Gathers what is measured in a sweep's folder, writes tables, plots and page. Returns the sections and the page."""
+    """Makes tables, plots and page of what is measured in a sweep's folder. Returns the sections and the page."""
     whole = grid.load(folder / point.GRID_FILE)
-    table, notes = sweep.gather(folder)
+    table, notes = sweep.results(folder)
     found = sections(whole, table, notes)
     (folder / PLOTS).mkdir(exist_ok=True)
     for section in found:
         for figure in section.figures:
             draw.files(figure, folder / PLOTS)
     texts = [tables.markdown(one) for section in found for one in section.tables]
-    (folder / TABLES).write_text("\n".join(texts), encoding="utf-8")
+    write_whole(folder / TABLES, "\n".join(texts))
     page = folder / PAGE
-    partial = folder / f"{PAGE}.partial"
-    partial.write_text(_page(folder, whole, found, notes), encoding="utf-8")
-    os.replace(partial, page)
+    write_whole(page, _page(folder, whole, found, notes))
     return found, page
 
 
@@ -99,15 +96,14 @@ def _page(folder: Path, whole: Grid, found: list[Section], notes: list[dict]) ->
     template = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(
         (files("shardsweep") / "templates" / "report.html").read_text(encoding="utf-8")
     )
-    facts = json.loads((folder / sweep.MACHINE).read_text())
+    facts = sweep.read_machine(folder)
     points = grid.points(whole)
     packages = ", ".join(f"{name} {number}" for name, number in facts["packages"].items())
     return template.render(
         title=f"Shardsweep: {folder.resolve().name}",
         about=whole.about,
-        done=sum(1 for each in points if point.result_file(folder, each).exists()),
-        total=len(points),
-        warnings=serious(notes),
+        progress=_progress(folder, points),
+        warnings=[*_machines_apart(facts["machines"]), *serious(notes)],
         sections=[
             {
                 "id": each.id,
@@ -118,10 +114,8 @@ def _page(folder: Path, whole: Grid, found: list[Section], notes: list[dict]) ->
             for each in found
         ],
         machine=[
-            *(
-                (name, facts[name])
-                for name in ("processor", "processors", "memory", "system", "kernel", "java", "revision")
-            ),
+            *_machine_rows(facts["machines"]),
+            *((name, facts[name]) for name in ("java", "revision")),
             ("packages", packages),
         ],
         builds=list(facts["builds"].items()),
@@ -129,6 +123,30 @@ def _page(folder: Path, whole: Grid, found: list[Section], notes: list[dict]) ->
         commands=_commands(folder, points),
         plotly=Markup(get_plotlyjs()),
     )
+
+
+def _progress(folder: Path, points: list[grid.Point]) -> str:
+    """How far the sweep is; nothing about one of which only the results were kept."""
+    if sweep.is_recorded(folder):
+        return ""
+    done = sum(1 for each in points if point.result_file(folder, each).exists())
+    return f"{done} of {len(points)} points measured."
+
+
+def _machine_rows(machines: list[dict]) -> list[tuple[str, object]]:
+    """The facts of each machine, numbered if there is more than one."""
+    return [
+        (f"machine {place}: {name}" if len(machines) > 1 else name, value)
+        for place, one in enumerate(machines, 1)
+        for name, value in one.items()
+    ]
+
+
+def _machines_apart(machines: list[dict]) -> list[str]:
+    if len(machines) < 2:
+        return []
+    texts = [", ".join(f"{name} {value}" for name, value in one.items()) for one in machines]
+    return [f"measured on {len(machines)} different machines: {'; '.join(texts)}"]
 
 
 def serious(notes: list[dict]) -> list[str]:
@@ -143,7 +161,7 @@ def serious(notes: list[dict]) -> list[str]:
 
 def serious_notes(folder: Path) -> list[str]:
     """The lines of `serious` for a sweep's folder, as last gathered."""
-    return serious(json.loads((folder / sweep.NOTES).read_text()))
+    return serious(sweep.read_notes(folder))
 
 
 def _commands(folder: Path, points: list[grid.Point]) -> list[str]:

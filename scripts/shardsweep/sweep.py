@@ -15,10 +15,10 @@ from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from shardsweep import catalog, grid, machine, point, probe, progress, tidy
 from shardsweep.errors import UserError
+from shardsweep.files import read_json, read_yaml, write_whole
 from shardsweep.grid import Grid, Point
 
 WORKFLOW = Path(str(files("shardsweep") / "workflow"))
@@ -32,8 +32,7 @@ STOP_SECONDS = 30
 
 def available(wanted: Grid) -> tuple[Grid, list[str]]:
     """The part of the grid that can be measured with what is there, and one line about each thing that cannot."""
-    names = dict.fromkeys(name for experiment in wanted.experiments().values() for name in experiment.builds)
-    missing = {build.name: build.missing for build in catalog.choose(list(names)) if build.missing}
+    missing = {build.name: build.missing for build in catalog.choose(wanted.builds()) if build.missing}
     possible, lines = grid.without(wanted, missing)
     for experiment in possible.experiments().values():
         catalog.jar(experiment.suite)
@@ -42,15 +41,17 @@ def available(wanted: Grid) -> tuple[Grid, list[str]]:
 
 
 def inputs(wanted: Grid) -> dict[str, str]:
-    """What the results of a grid depend on: the grid, and digests of each JVM, plugin and jar that it uses."""
-    names = dict.fromkeys(name for experiment in wanted.experiments().values() for name in experiment.builds)
-    files = {file for build in catalog.choose(list(names)) for file in build.files}
+    """What the results of a grid depend on: the grid, mmtk-core's variables, and digests of the configurations and of
+    each JVM, plugin and jar that it uses."""
+    files = {file for build in catalog.choose(wanted.builds()) for file in build.files}
     files |= {catalog.jar(experiment.suite) for experiment in wanted.experiments().values()}
+    files |= set(catalog.CONFIGS.glob("*.yml"))
+    variables = {name: value for name, value in sorted(probe.passed_on().items()) if name.startswith("MMTK_")}
     digests = {}
     for file in sorted(files):
         with file.open("rb") as content:
             digests[str(file)] = hashlib.file_digest(content, "sha256").hexdigest()
-    return {"grid": hashlib.sha256(grid.dump(wanted).encode()).hexdigest(), **digests}
+    return {"grid": hashlib.sha256(grid.dump(wanted).encode()).hexdigest(), **variables, **digests}
 
 
 def default_folder(name: str, wanted: Grid) -> Path:
@@ -61,24 +62,37 @@ def default_folder(name: str, wanted: Grid) -> Path:
 
 def prepare(folder: Path, wanted: Grid) -> None:
     """Makes the folder of a sweep, or checks that it is one of the same grid on the same builds: to be resumed."""
-    file = folder / INPUTS
     now = inputs(wanted)
-    if file.exists():
-        before = json.loads(file.read_text())
-        changed = next((name for name in {**before, **now} if before.get(name) != now.get(name)), None)
-        if changed == "grid":
-            raise UserError(f"{folder} holds a sweep of another grid: choose another folder with --out, or remove it")
-        if changed:
-            raise UserError(
-                f"{folder} was measured with another {changed}: choose another folder with --out, or remove it"
-            )
+    if _is_begun(folder, wanted, now):
         return
-    if folder.exists() and any(folder.iterdir()):
-        raise UserError(f"{folder} is not empty and not a sweep: choose another folder with --out")
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / point.GRID_FILE).write_text(grid.dump(wanted))
+    write_whole(folder / point.GRID_FILE, grid.dump(wanted))
     # Last: a folder with this file is whole.
-    file.write_text(json.dumps(now, indent=1))
+    write_whole(folder / INPUTS, json.dumps(now, indent=1))
+
+
+def _is_begun(folder: Path, wanted: Grid, now: dict[str, str]) -> bool:
+    """Whether the folder holds a sweep of this grid with these inputs; if not, it is one for a new sweep. Raises
+    UserError for any other folder."""
+    file, remedy = folder / INPUTS, "choose another folder with --out, or remove it"
+    if not file.exists():
+        if folder.exists() and not _is_free(folder, wanted):
+            raise UserError(f"{folder} is not empty and not a sweep: choose another folder with --out")
+        return False
+    before = read_json(file, remedy)
+    changed = next((name for name in {**before, **now} if before.get(name) != now.get(name)), None)
+    if changed == "grid":
+        raise UserError(f"{folder} holds a sweep of another grid: {remedy}")
+    if changed:
+        raise UserError(f"{folder} was measured with another {changed}: {remedy}")
+    return True
+
+
+def _is_free(folder: Path, wanted: Grid) -> bool:
+    """Whether there is nothing in the folder, but for the grid where a full disk let `prepare` write no more."""
+    there = list(folder.iterdir())
+    kept = folder / point.GRID_FILE
+    return not there or (there == [kept] and kept.read_bytes() == grid.dump(wanted).encode())
 
 
 @contextlib.contextmanager
@@ -99,6 +113,7 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
     points = grid.points(grid.load(folder / point.GRID_FILE))
     with lock(folder) as held:
         machine.record(folder / MACHINE, [name for each in points for name in each.builds])
+        _forget_failures(folder, points)
         # To jobs that run elsewhere, Snakemake sends only what is in its working directory.
         shutil.copyfile(WORKFLOW / "Snakefile", folder / "Snakefile")
         command = _snakemake(folder, profile, processors)
@@ -114,12 +129,21 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
             except KeyboardInterrupt:
                 _stop(process)
                 raise UserError(f"interrupted; the same command goes on where it stopped, in {folder}") from None
-        if process.returncode != 0 and not any((folder / "jobs" / f"{each.id}.log").exists() for each in points):
+        if process.returncode != 0 and not any(progress.job_log(folder, each).exists() for each in points):
             raise UserError(f"the workflow ended before any point was begun: {_last_line(log)}")
+        # Where no point could be measured, Snakemake has removed it: the folder is not of recorded results for that.
+        (folder / point.POINTS).mkdir(exist_ok=True)
         left = [each for each in points if not point.result_file(folder, each).exists()]
         for each in left:
             print(f"shardsweep: {each.id}: {_why(folder, each, log)}", file=sys.stderr)
     return not left
+
+
+def _forget_failures(folder: Path, points: list[Point]) -> None:
+    """Removes the logs of the jobs that an earlier run has begun in vain: none of them says how they end this time."""
+    for each in points:
+        if not point.result_file(folder, each).exists():
+            progress.job_log(folder, each).unlink(missing_ok=True)
 
 
 def _stop(process: subprocess.Popen) -> None:
@@ -161,7 +185,8 @@ def _snakemake(folder: Path, profile: str, processors: int | None) -> list[str]:
 def check_profile(profile: str, processors: int | None) -> None:
     """Raises UserError for a profile that is not there, or one of a cluster without the size of its nodes: a JVM that
     sees a part of a node only would be measured as if that were all."""
-    settings = yaml.safe_load((profile_folder(profile) / "config.yaml").read_text())
+    file = profile_folder(profile) / "config.yaml"
+    settings = read_yaml(file, f"profile {file}")
     executor = settings.get("executor") if isinstance(settings, dict) else None
     if executor not in (None, "local") and not processors:
         raise UserError(f"profile {profile} runs jobs elsewhere: say with --processors how many a node has")
@@ -177,7 +202,9 @@ def profile_folder(profile: str) -> Path:
 
 
 def dry_run(folder: Path, wanted: Grid) -> None:
-    """Lists the points of a grid and which of them the folder has already. Writes nothing."""
+    """Lists the points of a grid and which of them the folder has already. Writes nothing, and refuses what `prepare`
+    does."""
+    _is_begun(folder, wanted, inputs(wanted))
     points = grid.points(wanted)
     done = {each.id for each in points if point.result_file(folder, each).exists()}
     for each in points:
@@ -186,27 +213,49 @@ def dry_run(folder: Path, wanted: Grid) -> None:
 
 
 def _why(folder: Path, each: Point, log: Path) -> str:
-    job = folder / "jobs" / f"{each.id}.log"
+    job = progress.job_log(folder, each)
     lines = job.read_text().splitlines() if job.exists() else []
-    said = next(
-        (line.removeprefix("shardsweep: ") for line in reversed(lines) if line.startswith("shardsweep: ")), None
-    )
-    return said or (lines[-1] if lines else f"not measured; see {log}")
+    return progress.failure(folder, each) or (lines[-1] if lines else f"not measured; see {log}")
+
+
+def is_recorded(folder: Path) -> bool:
+    """Whether the folder has the results of a sweep without the points that they were gathered from, as `results/`."""
+    return not (folder / point.POINTS).is_dir()
+
+
+def results(folder: Path) -> tuple[pd.DataFrame, list[dict]]:
+    """The table and the notes of a sweep's folder: gathered from its points, or as they were recorded."""
+    if not is_recorded(folder):
+        return gather(folder)
+    if not (folder / RESULTS).is_file():
+        raise UserError(f"{folder} has neither {point.POINTS} nor {RESULTS}: run the sweep first")
+    return tidy.read(folder / RESULTS), read_notes(folder)
+
+
+def read_notes(folder: Path) -> list[dict]:
+    """The notes of a sweep's folder, as last gathered."""
+    return read_json(folder / NOTES, "restore it")
+
+
+def read_machine(folder: Path) -> dict:
+    """What a sweep's folder was measured on and with."""
+    return read_json(folder / MACHINE, "remove it and run the sweep again")
 
 
 def gather(folder: Path) -> tuple[pd.DataFrame, list[dict]]:
-    """Collects every measured point into results.csv and notes.json."""
-    rows, notes = [], []
+    """Collects every measured point into results.csv and notes.json, and their machines into machine.json."""
+    rows, notes, machines = [], [], []
     for each in grid.points(grid.load(folder / point.GRID_FILE)):
         file = point.result_file(folder, each)
         if file.exists():
-            try:
-                result = json.loads(file.read_text())
-            except ValueError as error:
-                raise UserError(f"{file} is damaged ({error}): remove it and run the sweep again") from None
+            result = read_json(file, "remove it and run the sweep again")
             rows.extend(result["rows"])
             notes.extend(result["notes"])
+            if result["machine"] not in machines:
+                machines.append(result["machine"])
     table = tidy.frame(rows)
     tidy.write(table, folder / RESULTS)
-    (folder / NOTES).write_text(json.dumps(notes, indent=1))
+    write_whole(folder / NOTES, json.dumps(notes, indent=1))
+    if machines:
+        write_whole(folder / MACHINE, json.dumps({**read_machine(folder), "machines": machines}, indent=1))
     return table, notes

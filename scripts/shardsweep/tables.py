@@ -8,10 +8,16 @@ import rich.table
 from rich.console import Console
 
 from shardsweep import analysis, published
-from shardsweep.figures import METRICS, timed
+from shardsweep.figures import METRICS, threads_text, timed
 
 # Why a minheap is missing, as the report prints it (TIMEOUT) and in the same manner.
 WORDS = {"timeout": "TIMEOUT", "oom": "TOO LARGE", "crash": "CRASH", "failed": "WRONG RESULT", "error": "ERROR"}
+
+
+# What marks a minheap in whose next smaller heap a run was too slow.
+SLOW = "*"
+# Bootstrap intervals of the median of fewer samples reach from the smallest to the largest.
+FEW = 6
 
 
 @dataclass
@@ -32,34 +38,47 @@ def number(value: float, digits: int = 3) -> str:
 
 def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
     """Minheap by threads and build, with the published figure for the same in brackets where there is one."""
-    theirs = _published()
-    why = {(note["benchmark"], note["build"], note["threads"]): note["outcome"] for note in notes}
+    why = _reasons(notes)
+    slow = table[table["metric"] == "minheap.by-timeout"]
+    too_slow = {(row.benchmark, row.build, _key(row.threads)) for row in slow.itertuples()}
     found = []
     rows = table[table["metric"] == "minheap"]
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
+        theirs = _published() if _is_lusearch(benchmark) else {}
         builds = list(dict.fromkeys(of_benchmark["build"]))
         body = []
         for threads, of_threads in of_benchmark.groupby("threads", dropna=False):
-            cells = [_threads(threads)]
+            cells = [threads_text(threads)]
             for build in builds:
                 values = of_threads.loc[of_threads["build"] == build, "value"]
-                key = 0 if pd.isna(threads) else threads
-                cells.append(_minheap_cell(values, why.get((benchmark, build, key)), theirs.get((build, key))))
+                key = (benchmark, build, _key(threads))
+                mark = SLOW if key in too_slow else ""
+                cells.append(_minheap_cell(values, mark, why.get(key), theirs.get(key[1:])))
             body.append(cells)
-        found.append(
-            Table(
-                f"minheap-{benchmark}",
-                f"Minheap of {benchmark} (MiB)",
-                ["threads", *builds],
-                body,
-                "Medians over repeats. In brackets: what Sinclair (2023) published for DaCapo 9.12 lusearch.",
-            )
-        )
+        note = ["Medians over repeats."]
+        if any(SLOW in cell for cells in body for cell in cells):
+            note.append(f"{SLOW}: in the next smaller heap it was too slow for the time limit.")
+        if theirs:
+            note.append("In brackets: what Sinclair (2023) published for DaCapo 9.12 lusearch.")
+        title = f"Minheap of {benchmark} (MiB)"
+        found.append(Table(f"minheap-{benchmark}", title, ["threads", *builds], body, " ".join(note)))
     return found
 
 
-def _threads(threads) -> str:
-    return "default" if pd.isna(threads) else str(threads)
+def _key(threads) -> int:
+    """The number of threads as notes have it."""
+    return 0 if pd.isna(threads) else threads
+
+
+def _reasons(notes: list[dict]) -> dict[tuple[str, str, int], str]:
+    """How the searches ended that found no minheap. Those notes alone have no log: they are of more than one run."""
+    ends = [note for note in notes if note["experiment"] == "minheap" and note["log"] is None]
+    return {(note["benchmark"], note["build"], note["threads"]): note["outcome"] for note in ends}
+
+
+def _is_lusearch(benchmark: str) -> bool:
+    """Whether a benchmark may stand beside what was published: of lusearch, ours or one of DaCapo's."""
+    return benchmark in ("lusearch", "lusearch9") or benchmark.endswith(":lusearch")
 
 
 def _published() -> dict[tuple[str, int], float]:
@@ -71,47 +90,48 @@ def _published() -> dict[tuple[str, int], float]:
     return values
 
 
-def _minheap_cell(values: pd.Series, why: str | None, theirs: float | None) -> str:
+def _minheap_cell(values: pd.Series, mark: str, why: str | None, theirs: float | None) -> str:
     if values.empty:
         return ""
     measured = values.dropna()
-    text = number(measured.median(), 0) if len(measured) else WORDS.get(why, "NONE")
+    text = number(measured.median(), 0) + mark if len(measured) else WORDS.get(why, "NONE")
     return f"{text} ({theirs:.0f})" if theirs is not None and not pd.isna(theirs) else text
 
 
 def regressions(table: pd.DataFrame) -> list[Table]:
-    """Slope, intercept and R² of each build, with the published ones."""
+    """Slope, intercept and R² of each build; of lusearch with the published ones."""
     theirs = {(row.section, row.build): row for row in published.regressions().itertuples()}
     rows = table[table["metric"] == "minheap"]
     lines = analysis.lines(rows, ["benchmark", "build"], "threads", "value")
     found = []
     for benchmark, group in lines.groupby("benchmark", sort=False):
-        body = []
-        for line in group.itertuples():
-            other = theirs.get(published.COUNTERPARTS.get(line.build, ("", "")))
-            known = [other.slope, other.intercept, other.r2] if other else ["", "", ""]
-            ours = [number(line.slope, 4), number(line.intercept), number(line.r2, 4), str(line.points)]
-            body.append([line.build, *ours, *known])
         columns = ["build", "slope (MiB/thread)", "intercept (MiB)", "R²", "points"]
-        found.append(
-            Table(
-                f"regression-{benchmark}",
-                f"Least-squares lines through the minheaps of {benchmark}",
-                [*columns, "published slope", "published intercept", "published R²"],
-                body,
-                "Points without a minheap are left out. Published: Sinclair (2023), for DaCapo 9.12 lusearch.",
-            )
-        )
+        body = [
+            [line.build, number(line.slope, 4), number(line.intercept), number(line.r2, 4), str(line.points)]
+            for line in group.itertuples()
+        ]
+        note = "Points without a minheap are left out."
+        if _is_lusearch(benchmark):
+            columns += ["published slope", "published intercept", "published R²"]
+            body = [[*cells, *_published_line(theirs, cells[0])] for cells in body]
+            note += " Published: Sinclair (2023), for DaCapo 9.12 lusearch."
+        title = f"Least-squares lines through the minheaps of {benchmark}"
+        found.append(Table(f"regression-{benchmark}", title, columns, body, note))
     return found
 
 
+def _published_line(theirs: dict, build: str) -> list[str]:
+    other = theirs.get(published.COUNTERPARTS.get(build))
+    return [other.slope, other.intercept, other.r2] if other else ["", "", ""]
+
+
 def spread(table: pd.DataFrame) -> list[Table]:
-    """Repeated minheaps that do not agree within 1 MiB or 5 %; none if all do or nothing was repeated."""
+    """All repeated minheaps, and whether they agree within 1 MiB or 5 %; none if nothing was repeated."""
     spreads = analysis.repeat_spread(table[table["metric"] == "minheap"])
     if spreads.empty:
         return []
     rows = [
-        [row.benchmark, row.build, str(row.threads), number(row.smallest, 0), number(row.median, 0),
+        [row.benchmark, row.build, threads_text(row.threads), number(row.smallest, 0), number(row.median, 0),
          number(row.largest, 0), str(row.repeats), "yes" if row.agree else "NO"]
         for row in spreads.itertuples()
     ]  # fmt: skip
@@ -122,7 +142,7 @@ def spread(table: pd.DataFrame) -> list[Table]:
 def repeat(compared: pd.DataFrame) -> Table:
     """The points at which two runs of a grid do not agree, of what `analysis.compare_runs` gives."""
     rows = [
-        [row.benchmark, row.build, _threads(row.threads), number(row.first, 0) or "NONE",
+        [row.benchmark, row.build, threads_text(row.threads), number(row.first, 0) or "NONE",
          number(row.second, 0) or "NONE"]
         for row in compared[~compared["agree"]].itertuples()
     ]  # fmt: skip
@@ -142,7 +162,7 @@ def performance(table: pd.DataFrame, baseline: str) -> list[Table]:
             analysis.relative(last, metric, baseline), on=["build", *analysis.CELL], how="left", suffixes=("", "_ratio")
         )
         rows = [
-            [row.benchmark, _threads(row.threads), str(row.heap), row.build, number(row.median, 1),
+            [row.benchmark, threads_text(row.threads), str(row.heap), row.build, number(row.median, 1),
              number(row.low, 1), number(row.high, 1), str(row.samples),
              number(row.ratio), number(row.low_ratio), number(row.high_ratio)]
             for row in joined.sort_values([*analysis.CELL, "build"], na_position="first").itertuples()
@@ -154,11 +174,42 @@ def performance(table: pd.DataFrame, baseline: str) -> list[Table]:
                 title,
                 [*columns, f"/ {baseline}", "low", "high"],
                 rows,
-                f"Medians of the timed iteration; low and high: {analysis.CONFIDENCE:.0%} bootstrap intervals. "
-                "A build without a row at a heap size could not run there.",
+                _how_to_read(metric, joined["samples"]),
             )
         )
     return found
+
+
+def _how_to_read(metric: str, samples: pd.Series) -> str:
+    of = "whole runs of the JVM" if metric == "resident.peak" else "the timed iteration"
+    note = f"Medians of {of}; low and high: {analysis.CONFIDENCE:.0%} bootstrap intervals. "
+    # One sample has no interval at all.
+    if samples.between(2, FEW - 1).any():
+        note += (
+            "With fewer than six invocations low and high are the smallest and largest median that the sample allows, "
+            "that is its range, which holds the median in 50 % (two), 75 % (three), 88 % (four) or 94 % (five) of "
+            "cases. "
+        )
+    return note + "A build without a row at a heap size could not run there."
+
+
+def resident(table: pd.DataFrame) -> list[Table]:
+    """What each build held, by the samples of all its invocations."""
+    metrics = ["sample.resident", "sample.anonymous"]
+    samples = table[table["metric"].isin(metrics)].dropna(subset=["value"])
+    rows = []
+    for (benchmark, threads, heap, build), of_build in samples.groupby([*analysis.CELL, "build"], dropna=False):
+        cells = [benchmark, threads_text(threads), str(heap), build]
+        for metric in metrics:
+            values = of_build.loc[of_build["metric"] == metric, "value"]
+            cells += [number(values.median(), 1), number(values.max(), 1)]
+        rows.append(cells)
+    if not rows:
+        return []
+    columns = ["benchmark", "threads", "heap (MiB)", "build"]
+    columns += ["resident: median", "largest", "anonymous: median", "largest"]
+    note = "Over the samples of all invocations. Anonymous: what is not of a file."
+    return [Table("resident", "Resident memory (MiB)", columns, rows, note)]
 
 
 def geometric_means(table: pd.DataFrame, baseline: str) -> list[Table]:

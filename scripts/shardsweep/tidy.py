@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The result format: one CSV, a row a measurement.
 
-Columns and units: `build`, `plan`; `block` in bytes (empty where the plan has no blocks of one size); `accounting`
-(`page`, `block` or empty); `benchmark`; `threads`; `heap` in MiB (empty for a minheap, which is itself a heap size);
-`invocation` counted from 0 (for a minheap: the repeat); `iteration` counted from 1 (0 for the whole run of the JVM);
-`metric`, `value`, `unit`. A `value` is empty where the measurement was tried and gave none; other rows say why.
+Columns and units: `build`, `plan`; `block` in bytes (0 for a malloc library, empty where the plan has no blocks of one
+size); `accounting` (`page`, `page-64k`, `block` or empty); `benchmark`; `threads`; `heap` in MiB (empty for a minheap,
+which is itself a heap size); `invocation` counted from 0 (for a minheap: the repeat); `iteration` counted from 1 (0 for
+the whole run of the JVM); `metric`, `value`, `unit`. A `value` is empty where the measurement was tried and gave none;
+other rows say why.
 """
 
-import os
 from pathlib import Path
 
 import pandas as pd
 
 from shardsweep.errors import UserError
+from shardsweep.files import write_whole
 
 COLUMNS = {
     "build": "string",
@@ -39,10 +40,8 @@ def frame(rows: list[dict]) -> pd.DataFrame:
 
 
 def write(table: pd.DataFrame, path: Path) -> None:
-    """Writes the CSV so that an interruption leaves either the old file or the new one."""
-    partial = path.with_suffix(path.suffix + ".partial")
-    table.to_csv(partial, index=False)
-    os.replace(partial, path)
+    """Writes the table as CSV."""
+    write_whole(path, table.to_csv(index=False))
 
 
 def read(path: Path) -> pd.DataFrame:

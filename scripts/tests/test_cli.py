@@ -20,7 +20,9 @@ def refused(done, said: str) -> None:
     assert said in lines[0]
 
 
-@pytest.mark.parametrize("name", ["sweep", "minheap", "perf", "threads", "rss", "report", "repeat", "builds"])
+@pytest.mark.parametrize(
+    "name", ["sweep", "minheap", "perf", "threads", "rss", "report", "repeat", "builds", "plugins"]
+)
 def test_every_command_explains_itself(shardsweep, name):
     top, own = shardsweep("--help"), shardsweep(name, "--help")
     assert top.returncode == own.returncode == 0
@@ -46,6 +48,7 @@ def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
         ((*MINHEAP, "--largest", "4"), "minheap.largest: is smaller than start"),
         ((*MINHEAP, "--profile", "cloud"), "no profile cloud: there are kubernetes, local, slurm"),
         ((*MINHEAP, "--profile", "slurm"), "say with --processors how many a node has"),
+        ((*MINHEAP, "--modifiers", "mmtk_option-a-1,mmtk_option-b-2"), "both set -XX:ThirdPartyHeapOptions"),
         (("report", "nowhere"), "nowhere is not the folder of a sweep"),
         (("repeat", "nowhere", "elsewhere"), "nowhere/results.csv is not there"),
     ],

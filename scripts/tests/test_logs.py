@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shardsweep import logs
+from shardsweep import logs, point
 from shardsweep.errors import UserError
 from shardsweep.logs import Outcome
 
@@ -39,19 +39,31 @@ def test_every_way_to_end_is_told_apart(name, outcome, detail):
 
 def test_collections_belong_to_the_iteration_they_happened_in():
     run = read("passed-serial")
-    assert [(each.number, each.timed, each.milliseconds) for each in run.iterations] == [(1, False, 78), (2, True, 32)]
+    assert [(each.number, each.milliseconds) for each in run.iterations] == [(1, 78), (2, 32)]
     timed = run.iterations[-1]
     # Added up from the file with awk.
     assert len(timed.collections) == 18
-    assert sum(sum(each.pauses) for each in timed.collections) == pytest.approx(7.751)
+    assert sum(map(sum, timed.collections)) == pytest.approx(7.751)
     assert timed.charged == 60
+
+
+def test_what_is_charged_is_told_only_where_there_are_collections(tmp_path):
+    text = (LOGS / "passed-serial.log").read_text()
+    first, marker, rest = text.partition("===== DaCapo tiny steady PASSED")
+    # Without the lines of the collections of the second iteration.
+    before, started, second = first.rpartition("===== DaCapo tiny steady starting")
+    file = tmp_path / "quiet.log"
+    quiet = "".join(line for line in second.splitlines(keepends=True) if "Pause" not in line)
+    file.write_text(before + started + quiet + marker + rest)
+    (run,) = logs.read(file)
+    told = [{name for name, _, _ in point._measures(each)} for each in run.iterations]
+    assert [{"charged", "pause.max"} <= names for names in told] == [True, False]
+    assert told[1] == {"time.total", "time.collector", "time.mutator", "collections"}
 
 
 def test_one_collection_of_g1_has_several_pauses_and_concurrent_work_is_none():
     collections = [each for iteration in read("passed-g1").iterations for each in iteration.collections]
-    several = [each for each in collections if len(each.pauses) == 2]
-    assert several
-    assert [1.500, 0.292] in [each.pauses for each in several]
+    assert [1.500, 0.292] in collections
 
 
 def test_a_run_that_did_not_end_well_keeps_its_command_and_peak():

@@ -128,6 +128,10 @@ def test_the_folder_holds_logs_plots_and_the_machine(swept):
     machine = json.loads((out / "machine.json").read_text())
     assert machine["packages"]["running-ng"] == "0.4.7"
     assert set(machine["builds"]) == {"hotspot-Serial", "hotspot-Parallel"}
+    measured = json.loads(next((out / "points").rglob("*.json")).read_text())
+    assert machine["machines"] == [measured["machine"]]
+    notes = json.loads((out / "notes.json").read_text())
+    assert {note["experiment"] for note in notes} == {"perf-by-heap"}
 
 
 def test_a_second_call_measures_nothing_again(swept, variables):

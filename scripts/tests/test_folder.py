@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A sweep's folder without a sweep: what it depends on, when it is resumed, refused or new, what a resumed run says.
+
+The JDK is a folder with the files that are looked for and nothing in them: no JVM is started."""
+
+import json
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from shardsweep import catalog, cli, files, grid, machine, point, progress, sweep
+from shardsweep.errors import UserError
+
+CONTENT = {"minheap": {"benchmarks": ["steady"], "builds": ["hotspot-Serial"], "threads": [1, 2]}}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch) -> Path:
+    """A JDK that is there and does nothing, in the working directory of the test."""
+    home = tmp_path / "jdk"
+    for name in ("bin/java", "lib/server/libjvm.so"):
+        (home / name).parent.mkdir(parents=True)
+        (home / name).touch()
+    (home / "lib" / "mmtk").mkdir()
+    (tmp_path / "bench.jar").touch()
+    for name in [name for name in os.environ if name.startswith(("MMTK_", "DACAPO_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("SHARDSWEEP_JDK", str(home))
+    monkeypatch.setenv("LUSEARCH_JAR", str(tmp_path / "bench.jar"))
+    monkeypatch.chdir(tmp_path)
+    return home
+
+
+@pytest.fixture
+def wanted() -> grid.Grid:
+    return grid.check(CONTENT, "test")
+
+
+def other() -> grid.Grid:
+    return grid.check({"minheap": {**CONTENT["minheap"], "threads": [6]}}, "test")
+
+
+def fails_at(monkeypatch, name: str) -> None:
+    """Lets the disk be full when the file of that name is written."""
+    write = Path.write_text
+
+    def full(path, *arguments, **named):
+        if path.name.startswith(name):
+            write(path, "")
+            raise OSError(28, "No space left on device")
+        return write(path, *arguments, **named)
+
+    monkeypatch.setattr(Path, "write_text", full)
+
+
+@pytest.mark.parametrize("name", ["grid.yml", "inputs.json"])
+def test_a_disk_that_is_full_at_the_start_leaves_a_folder_to_begin_with(tmp_path, wanted, monkeypatch, name):
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        fails_at(patched, name)
+        with pytest.raises(OSError, match="No space left"):
+            sweep.prepare(out, wanted)
+    sweep.prepare(out, wanted)
+    sweep.prepare(out, wanted)
+    assert sorted(file.name for file in out.iterdir()) == ["grid.yml", "inputs.json"]
+    assert grid.load(out / "grid.yml") == wanted
+
+
+def test_a_disk_that_is_full_when_the_machine_is_recorded_leaves_no_half_of_it(tmp_path, monkeypatch):
+    file = tmp_path / "machine.json"
+    monkeypatch.setattr(machine, "_java", lambda: "17")
+    with monkeypatch.context() as patched:
+        fails_at(patched, "machine.json")
+        with pytest.raises(OSError, match="No space left"):
+            machine.record(file, ["hotspot-Serial"])
+    machine.record(file, ["hotspot-Serial"])
+    facts = json.loads(file.read_text())
+    assert facts["machines"] == [machine.host()]
+    assert set(machine.host()) == {"processor", "processors", "memory", "kernel", "system"}
+
+
+def test_a_grid_of_the_users_own_is_not_overwritten(tmp_path, wanted):
+    (tmp_path / "grid.yml").write_text("# mine\n")
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "grid.yml").write_text("# mine\n")
+    with pytest.raises(UserError, match="is not empty and not a sweep"):
+        sweep.prepare(folder, wanted)
+    assert (folder / "grid.yml").read_text() == "# mine\n"
+
+
+def test_a_damaged_folder_is_refused_in_one_line(tmp_path, wanted):
+    sweep.prepare(tmp_path / "out", wanted)
+    (tmp_path / "out" / "inputs.json").write_text("")
+    with pytest.raises(UserError, match=r"inputs\.json is damaged .*: choose another folder") as caught:
+        sweep.prepare(tmp_path / "out", wanted)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_dry_run_refuses_the_folder_of_another_grid_and_writes_nothing(tmp_path, wanted, capsys):
+    sweep.prepare(tmp_path / "out", other())
+    before = sorted((file.name, file.read_bytes()) for file in (tmp_path / "out").iterdir())
+    with pytest.raises(UserError, match="holds a sweep of another grid"):
+        sweep.dry_run(tmp_path / "out", wanted)
+    assert sorted((file.name, file.read_bytes()) for file in (tmp_path / "out").iterdir()) == before
+    sweep.dry_run(tmp_path / "new", wanted)
+    assert "2 of 2 points to measure" in capsys.readouterr().out
+    assert not (tmp_path / "new").exists()
+
+
+def test_results_depend_on_configurations_and_on_the_variables_of_mmtk(wanted, monkeypatch):
+    before = sweep.inputs(wanted)
+    assert {str(file) for file in catalog.CONFIGS.glob("*.yml")} < set(before)
+    monkeypatch.setenv("MMTK_THREADS", "1")
+    assert sweep.inputs(wanted) == {**before, "MMTK_THREADS": "1"}
+
+
+def test_a_folder_is_not_resumed_with_another_variable_of_mmtk(tmp_path, wanted, monkeypatch):
+    sweep.prepare(tmp_path / "out", wanted)
+    monkeypatch.setenv("MMTK_THREADS", "1")
+    with pytest.raises(UserError, match="was measured with another MMTK_THREADS"):
+        sweep.prepare(tmp_path / "out", wanted)
+
+
+def test_results_of_mimalloc3_depend_on_its_library(home):
+    plugins = home / "lib" / "mmtk"
+    for name in ("libmmtk_malloc-mimalloc2.so", "libmmtk_malloc-mimalloc3.so"):
+        (plugins / name).touch()
+
+    def names(build: str) -> list[str]:
+        return [file.name for file in catalog.builds()[build].files]
+
+    assert names("malloc-mimalloc3") == ["libjvm.so", "libmmtk_malloc-mimalloc3.so"]
+    (plugins / "libmimalloc3.so").touch()
+    assert names("malloc-mimalloc3") == ["libjvm.so", "libmmtk_malloc-mimalloc3.so", "libmimalloc3.so"]
+    assert names("malloc-mimalloc3-64kpage")[-1] == "libmimalloc3.so"
+    assert names("malloc-mimalloc2") == ["libjvm.so", "libmmtk_malloc-mimalloc2.so"]
+
+
+def test_paths_of_the_user_are_absolute(tmp_path, monkeypatch):
+    for name in ("SHARDSWEEP_JDK", "LUSEARCH_JAR", "DACAPO_BACH"):
+        monkeypatch.setenv(name, f"here/{name}")
+        assert catalog.environment()[name] == str(tmp_path / "here" / name)
+    assert catalog.environment()["DACAPO_CHOPIN"] == ""
+
+
+def test_a_resumed_run_forgets_how_earlier_ones_failed(tmp_path, wanted):
+    points = grid.points(wanted)
+    for each in points:
+        log = progress.job_log(tmp_path, each)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("a warning\nshardsweep: the disk is full\n")
+    done = point.result_file(tmp_path, points[0])
+    done.parent.mkdir(parents=True)
+    done.write_text("{}")
+    assert progress.failure(tmp_path, points[1]) == "the disk is full"
+    sweep._forget_failures(tmp_path, points)
+    assert [progress.job_log(tmp_path, each).exists() for each in points] == [True, False]
+    assert sweep._why(tmp_path, points[1], tmp_path / "snakemake.log").startswith("not measured")
+
+
+def test_a_point_that_failed_is_neither_running_nor_waited_for(tmp_path, wanted, capfd):
+    points = grid.points(wanted)
+    for each, text in zip(points, ("", "shardsweep: the disk is full\n"), strict=True):
+        log = progress.job_log(tmp_path, each)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(text)
+    progress.follow(tmp_path, points, subprocess.Popen(["true"]))
+    assert f"0 of 2 points; {points[0].id}, 1 failed; " in " ".join(capfd.readouterr().err.split())
+    progress.job_log(tmp_path, points[0]).write_text("shardsweep: the disk is full\n")
+    progress.follow(tmp_path, points, subprocess.Popen(["true"]))
+    assert "0 of 2 points; done, 2 failed; finished" in " ".join(capfd.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("about: 2024-13-01\n", "is not YAML: month must be in 1..12"), ("a: [", "is not YAML"), ("\xff", "is not YAML")],
+)
+def test_files_that_are_no_yaml_get_one_line(tmp_path, text, said):
+    file = tmp_path / "config.yaml"
+    file.write_bytes(text.encode("latin-1"))
+    for read in (lambda: grid.load(file), lambda: sweep.check_profile(str(tmp_path), None)):
+        with pytest.raises(UserError) as caught:
+            read()
+        assert said in str(caught.value) and str(file) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_without_git_the_revision_is_unknown(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert machine._revision() == "unknown"
+
+
+@pytest.mark.parametrize("config", ["jdk|common", "jdk|common|mmtk_gc"])
+def test_a_build_without_a_plan_is_named(config):
+    with pytest.raises(UserError, match=r"configs/builds\.yml: build odd names no plan, as mmtk_gc-MarkSweep"):
+        catalog._build(catalog.configuration(), "odd", config)
+
+
+@pytest.mark.parametrize(
+    ("names", "flag"),
+    [
+        (["mmtk_option-threads-1", "mmtk_option-plan-Immix"], "-XX:ThirdPartyHeapOptions"),
+        (["collector_threads-1", "collector_threads-2"], "-XX:ParallelGCThreads"),
+        (["common", "allocation_only"], "-XX:MetaspaceSize"),
+    ],
+)
+def test_modifiers_that_set_one_flag_are_refused(names, flag):
+    with pytest.raises(UserError, match=f"modifiers {names[0]} and {names[1]} both set {flag}: "):
+        catalog.check_modifiers(names)
+    for name in names:
+        catalog.check_modifiers([name, "compressed_oops_off", "t-4"])
+
+
+def test_a_yaml_file_reads_as_it_is(tmp_path):
+    (tmp_path / "some.yml").write_text("about: Größe\n", encoding="utf-8")
+    assert files.read_yaml(tmp_path / "some.yml", "some") == {"about": "Größe"}
+
+
+def plugins(capsys, *arguments) -> list[str]:
+    assert cli.main(["plugins", *map(str, arguments)]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_plugins_are_those_that_a_preset_needs(capsys):
+    table = tomllib.loads((catalog.ROOT / "mmtk" / "builds.toml").read_text())
+    full = plugins(capsys, "--preset", "full")
+    assert set(full) <= set(table) and len(set(full)) == len(full)
+    assert "malloc-mimalloc1-64kpage" in full and table["malloc-mimalloc1-64kpage"]["on_demand"]
+    assert plugins(capsys, "--preset", "quick") == plugins(capsys) == ["ms-64k", "ms-64k-block", "ms-4k", "stock"]
+
+
+def test_plugins_of_a_grid_file(tmp_path, capsys):
+    file = tmp_path / "own.yml"
+    file.write_text("minheap: {builds: [hotspot-G1, stock-Immix, stock-SemiSpace], threads: [1]}\n")
+    assert plugins(capsys, "--grid", file) == ["stock"]
+    assert cli.main(["plugins", "--preset", "huge"]) == 1
+    assert capsys.readouterr().err == "shardsweep: no preset huge: there are full, quick; --grid takes a file\n"

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Reports, of sweeps and of recorded results: what the tables say, what the page says, and what is left alone."""
+
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from shardsweep import analysis, catalog, draw, figures, grid, point, report, sweep, tables, tidy
+from shardsweep.errors import UserError
+
+RECORDED = sorted(file.parent for file in (catalog.ROOT / "results").glob("*/results.csv"))
+MACHINE = {"processor": "Fast 1", "processors": 8, "memory": "16.0 GiB", "kernel": "6.1", "system": "Debian 12"}
+MADE_WITH = {"machines": [MACHINE], "java": "17", "revision": "abc", "packages": {"pandas": "3"}, "builds": {}}
+GRID = {
+    "minheap": {"builds": ["ms-64k", "ms-4k"], "threads": [0, 24], "repeats": 2},
+    "perf-by-heap": {"builds": ["ms-64k", "ms-4k"], "baseline": "ms-4k", "threads": [24], "heaps": [50]},
+}
+
+
+def row(metric, value, build="ms-64k", threads=24, heap=None, invocation=0, benchmark="lusearch", iteration=0):
+    return {
+        "build": build, "plan": "MarkSweep", "block": 65536, "accounting": "page", "benchmark": benchmark,
+        "threads": threads, "heap": heap, "invocation": invocation, "iteration": iteration, "metric": metric,
+        "value": value, "unit": "MiB",
+    }  # fmt: skip
+
+
+def note(outcome, experiment="minheap", log=None, threads=24):
+    return {
+        "experiment": experiment, "build": "ms-64k", "benchmark": "lusearch", "threads": threads, "heap": 8,
+        "outcome": outcome, "detail": "", "log": log,
+    }  # fmt: skip
+
+
+def minheaps(rows, notes=()):
+    (table,) = tables.minheaps(tidy.frame(rows), list(notes))
+    return table
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """The folder of a sweep of the grid above that nothing is measured of yet."""
+    (tmp_path / "grid.yml").write_text(yaml.safe_dump(GRID))
+    (tmp_path / "machine.json").write_text(json.dumps(MADE_WITH))
+    (tmp_path / "points").mkdir()
+    return tmp_path
+
+
+def measure(folder: Path, place: int, machine: dict) -> None:
+    each = grid.points(grid.load(folder / "grid.yml"))[place]
+    file = point.result_file(folder, each)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    rows = [row("minheap", 9.0 + place, build=each.builds[0], threads=each.threads or None)]
+    file.write_text(json.dumps({"rows": rows, "notes": [], "machine": machine}))
+
+
+def test_there_are_recorded_results():
+    assert len(RECORDED) > 10
+
+
+@pytest.mark.parametrize("name", [folder.name for folder in RECORDED])
+def test_recorded_results_are_read_and_have_the_tables_that_a_report_makes_of_them(name, tmp_path):
+    recorded = shutil.copytree(catalog.ROOT / "results" / name, tmp_path / name)
+    sections = report.sections(grid.load(recorded / "grid.yml"), *sweep.results(recorded))
+    texts = [tables.markdown(table) for section in sections for table in section.tables]
+    assert "\n".join(texts) == (recorded / "tables.md").read_text()
+    assert len(sweep.read_machine(recorded)["machines"]) >= 1
+
+
+def test_the_report_of_recorded_results_leaves_them_as_they_are(tmp_path):
+    folder = tmp_path / "minheap"
+    shutil.copytree(catalog.ROOT / "results" / "minheap", folder)
+    kept = {name: (folder / name).read_bytes() for name in ("results.csv", "notes.json", "machine.json", "grid.yml")}
+    assert kept["results.csv"].count(b"\n") > 100
+    _, page = report.write(folder)
+    assert {name: (folder / name).read_bytes() for name in kept} == kept
+    text = page.read_text()
+    assert "Minheap of lusearch (MiB)" in text
+    assert "points measured" not in text and "Command lines" not in text
+    assert (folder / "plots" / "minheap-lusearch.png").exists()
+
+
+def test_a_folder_without_any_results_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "grid.yml").write_text(yaml.safe_dump(GRID))
+    with pytest.raises(UserError, match=r"has neither points nor results\.csv: run the sweep first"):
+        report.write(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["grid.yml"]
+
+
+def test_a_damaged_file_is_named(folder):
+    (folder / "machine.json").write_text("")
+    with pytest.raises(UserError, match=r"machine\.json is damaged .*: remove it and run the sweep again"):
+        report.write(folder)
+
+
+def test_a_sweep_that_has_measured_nothing_has_the_machine_that_began_it(folder):
+    _, page = report.write(folder)
+    assert "0 of 28 points measured." in page.read_text()
+    assert json.loads((folder / "machine.json").read_text()) == MADE_WITH
+
+
+def test_machines_are_those_of_the_points(folder):
+    elsewhere = {**MACHINE, "processor": "Slow 2"}
+    for place, machine in enumerate((elsewhere, elsewhere)):
+        measure(folder, place, machine)
+    _, page = report.write(folder)
+    assert json.loads((folder / "machine.json").read_text()) == {**MADE_WITH, "machines": [elsewhere]}
+    assert "<td>processor</td>" in page.read_text() and "different machines" not in page.read_text()
+    measure(folder, 2, MACHINE)
+    _, page = report.write(folder)
+    text = page.read_text()
+    assert json.loads((folder / "machine.json").read_text())["machines"] == [elsewhere, MACHINE]
+    assert "measured on 2 different machines: processor Slow 2, processors 8" in text
+    assert '<td>machine 1: processor</td><td class="text">Slow 2</td>' in text
+    assert '<td>machine 2: processor</td><td class="text">Fast 1</td>' in text
+
+
+def test_why_a_minheap_is_missing_is_what_its_search_ended_with():
+    run = "logs/some.log.gz"
+    notes = [
+        note("error", experiment="perf-by-heap", log=run),
+        note("crash", log=run),
+        note("timeout"),
+        note("oom", log=run, threads=1),
+        note("failed", log=run),
+        note("crash", experiment="perf-by-heap", log=run),
+    ]
+    assert minheaps([row("minheap", None)], notes).rows == [["24", "TIMEOUT"]]
+
+
+def test_a_minheap_that_a_time_out_bounds_is_marked():
+    rows = [row("minheap", 9), row("minheap", 12, build="ms-4k"), row("minheap.by-timeout", 1, build="ms-4k")]
+    table = minheaps(rows)
+    assert table.rows == [["24", "12* (12)", "9"]]
+    assert "*: in the next smaller heap it was too slow for the time limit." in table.note
+    plain = minheaps(rows[:2])
+    assert plain.rows == [["24", "12 (12)", "9"]] and "*" not in plain.note
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "beside"),
+    [("lusearch", True), ("lusearch9", True), ("dacapobach:lusearch", True), ("xalan", False), ("h2:lusearch9", False)],
+)
+def test_published_numbers_stand_beside_lusearch_only(benchmark, beside):
+    rows = [row("minheap", 10 + threads, build="ms-4k", threads=threads, benchmark=benchmark) for threads in (1, 24)]
+    (regression,) = tables.regressions(tidy.frame(rows))
+    table = minheaps(rows)
+    assert ["(" in cells[1] for cells in table.rows] == [beside, beside]
+    assert ("Sinclair" in table.note, "Sinclair" in regression.note) == (beside, beside)
+    assert ("published slope" in regression.columns) == beside
+    assert {len(cells) for cells in regression.rows} == {len(regression.columns)}
+
+
+def test_repeats_with_the_benchmarks_own_threads_are_compared():
+    rows = [row("minheap", value, threads=None, invocation=number) for number, value in enumerate((9, 19))]
+    (table,) = tables.spread(tidy.frame(rows))
+    assert table.rows == [["lusearch", "ms-64k", "default", "9", "14", "19", "2", "NO"]]
+
+
+def timed(values, metric="time.total"):
+    return [
+        row(metric, value, build=build, heap=50, invocation=number, iteration=0 if metric == "resident.peak" else 5)
+        for build in ("ms-64k", "ms-4k")
+        for number, value in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(("samples", "told"), [(1, False), (2, True), (5, True), (6, False)])
+def test_intervals_of_few_samples_are_called_ranges(samples, told):
+    values = [100.0 + number for number in range(samples)]
+    (table,) = tables.performance(tidy.frame(timed(values)), "ms-4k")
+    assert ("With fewer than six invocations low and high are" in table.note) == told
+    low, high = table.rows[0][5:7]
+    assert ((low, high) == (f"{values[0]:.1f}", f"{values[-1]:.1f}")) == told
+
+
+def test_peak_memory_is_told_to_be_of_the_whole_run():
+    rows = timed([100.0] * 6) + timed([50.0] * 6, "resident.peak")
+    notes = {table.id: table.note for table in tables.performance(tidy.frame(rows), "ms-4k")}
+    assert notes["performance-time.total"].startswith("Medians of the timed iteration;")
+    assert notes["performance-resident.peak"].startswith("Medians of whole runs of the JVM;")
+
+
+def test_an_infinite_bound_is_none():
+    found = analysis.ratio_of_medians([1, 2, 3], [0, 1, 1])
+    assert found.estimate == 2 and found.low > 0 and math.isnan(found.high)
+    series = figures.Series("a", [1, 2], [5.0, 5.0], [4.0, float("nan")], [float("inf"), 6.0])
+    assert draw._errors(series) == [[1, 0], [0, 1]]
+
+
+def samples(values, invocation=0, threads=None):
+    rows = []
+    for second, (resident, anonymous) in enumerate(values):
+        pairs = (("time", second * 1000), ("resident", resident), ("anonymous", anonymous))
+        rows += [row(f"sample.{name}", value, heap=50, invocation=invocation, threads=threads) for name, value in pairs]
+    return rows
+
+
+def test_resident_memory_has_a_table_of_all_invocations():
+    table = tidy.frame(samples([(10, 1), (20, 2)]) + samples([(60, 3)], invocation=1))
+    (found,) = tables.resident(table)
+    assert found.rows == [["lusearch", "default", "50", "ms-64k", "20.0", "60.0", "2.0", "3.0"]]
+    assert tables.resident(tidy.frame([])) == []
+    whole = grid.check({"rss": {"builds": ["ms-64k"], "threads": [0], "heaps": [50]}}, "test")
+    (section,) = report.sections(whole, table, [])
+    assert [one.id for one in section.tables] == ["resident"]
+    assert [one.title for one in section.figures] == ["lusearch, default threads, 50 MiB: resident memory"]
+    assert re.fullmatch(r"[a-z0-9-]+", section.figures[0].id)
+
+
+def test_a_table_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    file = tmp_path / "results.csv"
+    tidy.write(tidy.frame([row("minheap", 9)]), file)
+    before = file.read_bytes()
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        tidy.write(tidy.frame([]), file)
+    assert file.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["results.csv"]
+    pd.testing.assert_frame_equal(tidy.read(file), tidy.frame([row("minheap", 9)]))
