@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# `make sweep`: from a fresh clone to a report. Builds what the preset (PRESET=quick|full) needs and is not built yet, then
+# `make sweep`: from a fresh clone to a report. Builds what the preset (PRESET=quick by default) needs and is not built yet, then
 # measures it. Further arguments go to `shardsweep sweep`.
 set -euo pipefail
 # Paths in the arguments are relative to where this was called: no change of directory here.

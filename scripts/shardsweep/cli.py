@@ -19,7 +19,8 @@ JVM at a time. Stop it when you like: the same command goes on where it stopped.
 TOP_EXAMPLES = """\
 examples:
   shardsweep sweep                          the quick preset: what it would do first: add --dry-run
-  shardsweep sweep --preset full            the report's whole grid
+  shardsweep sweep --preset full            the report's sections 4 to 6, on our lusearch
+  shardsweep sweep --preset full --suite dacapobach    and on DaCapo's
   shardsweep builds                         what can be measured, and what is not built yet
   shardsweep minheap --builds ms-64k,ms-4k --threads 1,24,48
   shardsweep perf --builds ms-64k,ms-4k --baseline ms-4k --heaps 50,100,200
@@ -83,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
                                 description="Measures a whole grid: minheaps, performance and resident memory.",
                                 epilog="A grid file looks like those in configs/presets.")  # fmt: skip
     _add_grid_options(sweep)
+    sweep.add_argument("--suite", help="in place of each experiment's: dacapobach for DaCapo 9.12's own lusearch")
     _add_run_options(sweep)
     sweep.set_defaults(run=_sweep)
 
@@ -195,7 +197,10 @@ def _grid_file(options: argparse.Namespace) -> Path:
 
 def _sweep(options: argparse.Namespace) -> int:
     file = _grid_file(options)
-    return _measure(grid.load(file), options, file.stem)
+    wanted = grid.load(file)
+    if options.suite:
+        wanted = grid.with_suite(wanted, options.suite)
+    return _measure(wanted, options, file.stem)
 
 
 def _experiment(options: argparse.Namespace) -> int:

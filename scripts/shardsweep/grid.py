@@ -19,6 +19,7 @@ PRESETS = CONFIGS / "presets"
 # 0 leaves the number of threads to the benchmark.
 Threads = Annotated[int, Field(ge=0, le=4096)]
 Mebibytes = Annotated[int, Field(ge=1, le=1 << 20)]
+Factor = Annotated[float, Field(gt=0, le=1000)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
 
 
@@ -37,7 +38,7 @@ class Experiment(BaseModel):
     limit: Annotated[int, Field(ge=1)] = 600
     modifiers: list[Name] = []
 
-    @field_validator("builds", "threads", "benchmarks", "heaps", "modifiers", check_fields=False)
+    @field_validator("builds", "threads", "benchmarks", "heaps", "factors", "modifiers", check_fields=False)
     @classmethod
     def _no_repeats(cls, values: list) -> list:
         if len(set(values)) != len(values):
@@ -62,11 +63,23 @@ class Minheap(Experiment):
 
 
 class Performance(Experiment):
-    """Time by heap size or by threads, relative to `baseline`."""
+    """Time by heap size or by threads, relative to `baseline`. Heap sizes are `heaps`, in MiB, or else `factors` of
+    what the grid's minheap experiment finds for the build `minheap_of`, with the same benchmark and number of threads.
+    """
 
-    heaps: Annotated[list[Mebibytes], Field(min_length=1)]
+    heaps: list[Mebibytes] = []
+    factors: list[Factor] = []
+    minheap_of: Name | None = None
     invocations: Annotated[int, Field(ge=1)] = 20
     baseline: Name
+
+    @model_validator(mode="after")
+    def _one_kind_of_size(self) -> Self:
+        if bool(self.heaps) == bool(self.factors):
+            raise ValueError("needs either heaps or factors")
+        if bool(self.factors) != bool(self.minheap_of):
+            raise ValueError("factors and minheap_of need each other")
+        return self
 
     @field_validator("baseline")
     @classmethod
@@ -125,10 +138,30 @@ class Grid(BaseModel):
         return self
 
 
+    @model_validator(mode="after")
+    def _minheaps_are_measured(self) -> Self:
+        for name, experiment in self.experiments().items():
+            if isinstance(experiment, Performance) and experiment.minheap_of:
+                self._check_minheaps(name, experiment)
+        return self
+
+    def _check_minheaps(self, name: str, experiment: Performance) -> None:
+        found = self.minheap
+        if not found or experiment.minheap_of not in found.builds:
+            raise ValueError(f"{name}: there is no minheap of {experiment.minheap_of} in this grid to take factors of")
+        for unlike in ("suite", "size"):
+            if getattr(found, unlike) != getattr(experiment, unlike):
+                raise ValueError(f"{name}: factors need a minheap experiment of the same {unlike}")
+        for among in ("benchmarks", "threads"):
+            if missing := set(getattr(experiment, among)) - set(getattr(found, among)):
+                raise ValueError(f"{name}: factors need minheaps of the {among} {', '.join(map(str, sorted(missing)))}")
+
+
 @dataclass(frozen=True)
 class Point:
     """One job. A minheap point is one build's search; a performance point is one invocation of all builds in turn,
-    so that whatever else the machine does meets all of them alike."""
+    so that whatever else the machine does meets all of them alike. It has a `heap` in MiB, or a `factor` of a minheap.
+    """
 
     experiment: str
     benchmark: str
@@ -136,12 +169,18 @@ class Point:
     builds: tuple[str, ...]
     heap: int | None
     invocation: int
+    factor: float | None = None
 
     @property
     def id(self) -> str:
         """The point's name: relative path of its result, unique in a grid."""
-        where = self.builds[0] if self.heap is None else f"h{self.heap}"
-        return f"{self.experiment}/{self.benchmark}/{where}/t{self.threads}-{self.invocation}"
+        return f"{self.experiment}/{self.benchmark}/{self._where}/t{self.threads}-{self.invocation}"
+
+    @property
+    def _where(self) -> str:
+        if self.heap is not None:
+            return f"h{self.heap}"
+        return self.builds[0] if self.factor is None else f"x{self.factor:g}"
 
 
 def points(grid: Grid) -> list[Point]:
@@ -164,10 +203,23 @@ def _unfold(name: str, experiment: Experiment, first: int) -> Iterator[Point]:
         ):
             yield Point(name, benchmark, threads, (build,), None, repeat)
     else:
-        for invocation, benchmark, threads, heap in itertools.product(
-            range(first, first + experiment.invocations), experiment.benchmarks, experiment.threads, experiment.heaps
+        factors = experiment.factors if isinstance(experiment, Performance) else []
+        sizes = [*((heap, None) for heap in experiment.heaps), *((None, factor) for factor in factors)]
+        for invocation, benchmark, threads, (heap, factor) in itertools.product(
+            range(first, first + experiment.invocations), experiment.benchmarks, experiment.threads, sizes
         ):
-            yield Point(name, benchmark, threads, tuple(experiment.builds), heap, invocation)
+            yield Point(name, benchmark, threads, tuple(experiment.builds), heap, invocation, factor)
+
+
+def needed(grid: Grid, point: Point) -> list[Point]:
+    """The minheap points of which a point's heap size is a factor: to be measured before it."""
+    if point.factor is None:
+        return []
+    build = grid.experiments()[point.experiment].minheap_of
+    return [
+        Point("minheap", point.benchmark, point.threads, (build,), None, repeat)
+        for repeat in range(grid.minheap.repeats)
+    ]
 
 
 def load(path: Path) -> Grid:
@@ -203,6 +255,14 @@ def dump(grid: Grid) -> str:
     return yaml.safe_dump(grid.model_dump(by_alias=True, exclude_none=True), sort_keys=False)
 
 
+def with_suite(grid: Grid, suite: str) -> Grid:
+    """The grid with another suite, in which its benchmarks have the same names."""
+    content = grid.model_dump(by_alias=True, exclude_none=True)
+    for name in grid.experiments():
+        content[name]["suite"] = suite
+    return check(content, f"with suite {suite}")
+
+
 def presets() -> list[str]:
     """Names of the presets in `configs/presets`."""
     return sorted(path.stem for path in PRESETS.glob("*.yml"))
@@ -215,14 +275,13 @@ def without(grid: Grid, missing: dict[str, str]) -> tuple[Grid, list[str]]:
     lines = [f"build {name} is left out: {why}" for name, why in missing.items()]
     for name, experiment in grid.experiments().items():
         left = [build for build in experiment.builds if build not in missing]
-        baseline = getattr(experiment, "baseline", None)
-        if left and baseline in (None, *left):
+        wanted = {getattr(experiment, of, None) for of in ("baseline", "minheap_of")} - {None}
+        if left and not wanted & set(missing):
             content[name]["builds"] = left
         else:
             del content[name]
-            lines.append(
-                f"{name} is left out: it has no build" + (f", or not its baseline {baseline}" if baseline else "")
-            )
+            lacking = "".join(f", or not {each}" for each in sorted(wanted))
+            lines.append(f"{name} is left out: it has no build{lacking}")
     if not set(content) & set(grid.experiments()):
         raise UserError(f"there is nothing to measure: {lines[0]}")
     return Grid.model_validate(content), lines

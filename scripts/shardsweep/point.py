@@ -15,7 +15,7 @@ from shardsweep import catalog, grid, machine, minheap, probe
 from shardsweep.catalog import Build
 from shardsweep.errors import UserError
 from shardsweep.files import write_whole
-from shardsweep.grid import Experiment, Minheap, Point, Resident
+from shardsweep.grid import Experiment, Grid, Minheap, Point, Resident
 from shardsweep.logs import Invocation, Iteration, Outcome
 from shardsweep.probe import Run
 
@@ -28,8 +28,9 @@ def result_file(folder: Path, point: Point) -> Path:
     return folder / POINTS / f"{point.id}.json"
 
 
-def measure(folder: Path, point: Point, experiment: Experiment) -> dict:
-    """Measures the point. A run that fails is part of the result, not an error."""
+def measure(folder: Path, point: Point, whole: Grid) -> dict:
+    """Measures the point of a grid. A run that fails is part of the result, not an error."""
+    experiment = whole.experiments()[point.experiment]
     builds = catalog.choose(list(point.builds))
     for build in builds:
         if build.missing:
@@ -37,7 +38,8 @@ def measure(folder: Path, point: Point, experiment: Experiment) -> dict:
     if isinstance(experiment, Minheap):
         rows, notes = _minheap(folder, point, experiment, builds[0])
     else:
-        rows, notes = _performance(folder, point, experiment, builds)
+        heap = point.heap or _multiple(folder, whole, point)
+        rows, notes = _performance(folder, point, experiment, builds, heap)
     return {"point": dataclasses.asdict(point), "machine": machine.host(), "rows": rows, "notes": notes}
 
 
@@ -71,8 +73,8 @@ def first_heap(folder: Path, point: Point, experiment: Minheap) -> int:
     known = {}
     for threads in experiment.threads:
         file = result_file(folder, dataclasses.replace(point, threads=threads))
-        rows = json.loads(file.read_text())["rows"] if file.exists() else []
-        known |= {threads: row["value"] for row in rows if row["metric"] == "minheap" and row["value"]}
+        found = _minheap_in(file) if file.exists() else None
+        known |= {threads: found} if found else {}
     if not known:
         return experiment.start
     if len(known) == 1:
@@ -91,16 +93,32 @@ def _no_minheap(point: Point, experiment: Experiment, build: Build, found: minhe
     }  # fmt: skip
 
 
-def _performance(folder: Path, point: Point, experiment: Experiment, builds: list[Build]) -> tuple[list, list]:
+def _multiple(folder: Path, whole: Grid, point: Point) -> int:
+    """The heap size of a point that has a factor, in MiB. Raises UserError where there is no minheap to multiply."""
+    files = [result_file(folder, each) for each in grid.needed(whole, point)]
+    found = [_minheap_in(file) for file in files if file.exists()]
+    if not found or None in found:
+        build = whole.experiments()[point.experiment].minheap_of
+        raise UserError(f"{build} has no minheap to take {point.factor:g} times of")
+    return max(round(point.factor * statistics.median(found)), 1)
+
+
+def _minheap_in(file: Path) -> int | None:
+    return next(row["value"] for row in json.loads(file.read_text())["rows"] if row["metric"] == "minheap")
+
+
+def _performance(
+    folder: Path, point: Point, experiment: Experiment, builds: list[Build], heap: int
+) -> tuple[list, list]:
     rows, notes = [], []
-    for run in probe.run(folder, point, experiment, builds, point.heap):
-        keys = {**_keys(run.build, point, experiment), "heap": point.heap}
+    for run in probe.run(folder, point, experiment, builds, heap):
+        keys = {**_keys(run.build, point, experiment), "heap": heap}
         # Sampling costs a little time: what a sampled run took is not to be compared with the others.
         rows.extend(
             _sample_rows(run.invocation, keys) if isinstance(experiment, Resident) else _rows(run.invocation, keys)
         )
         if run.invocation.outcome is not Outcome.PASSED:
-            notes.append(_note(run, point, experiment, point.heap))
+            notes.append(_note(run, point, experiment, heap))
     return rows, notes
 
 
@@ -186,7 +204,7 @@ def main(arguments: list[str] | None = None) -> int:
         point = next((point for point in grid.points(whole) if point.id == wanted), None)
         if point is None:
             raise UserError(f"{folder / GRID_FILE} has no point {wanted}")
-        result = measure(folder, point, whole.experiments()[point.experiment])
+        result = measure(folder, point, whole)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps(result, indent=1))
     except UserError as error:

@@ -72,7 +72,10 @@ def _performance(whole: Grid, table: pd.DataFrame, baseline: str) -> Section:
 def _cells(table: pd.DataFrame, experiment: grid.Performance) -> pd.DataFrame:
     """The rows that an experiment asked for, whichever measured them."""
     threads = [each or pd.NA for each in experiment.threads]
-    wanted = table["heap"].isin(experiment.heaps) & table["build"].isin(experiment.builds)
+    wanted = table["build"].isin(experiment.builds)
+    # What a factor of a minheap is, only the rows know.
+    if experiment.heaps:
+        wanted &= table["heap"].isin(experiment.heaps)
     return table[wanted & (table["threads"].isin(threads) | (table["threads"].isna() & (0 in experiment.threads)))]
 
 

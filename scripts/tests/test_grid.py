@@ -143,6 +143,57 @@ def test_malformed_grids_are_refused_in_one_line(content, said):
     assert "\n" not in message and ": :" not in message
 
 
+MULTIPLES = {
+    "minheap": {"benchmarks": ["lusearch", "xalan"], "builds": ["stock-MarkCompact", "ms-4k"], "threads": [1, 24],
+                "repeats": 2},
+    "perf-by-heap": {"benchmarks": ["xalan"], "builds": ["ms-64k", "ms-4k"], "baseline": "ms-4k", "threads": [24],
+                     "factors": [1.5, 6], "minheap_of": "stock-MarkCompact", "invocations": 1},
+}  # fmt: skip
+
+
+def test_a_factor_needs_the_minheaps_of_its_own_benchmark_and_threads():
+    whole = grid.check(MULTIPLES, "test")
+    minheaps, timed = whole.minheap, [each for each in grid.points(whole) if each.experiment == "perf-by-heap"]
+    assert [each.id for each in timed] == ["perf-by-heap/xalan/x1.5/t24-0", "perf-by-heap/xalan/x6/t24-0"]
+    for each in timed:
+        assert [one.id for one in grid.needed(whole, each)] == [
+            f"minheap/xalan/stock-MarkCompact/t24-{repeat}" for repeat in range(minheaps.repeats)
+        ]
+        assert set(grid.needed(whole, each)) <= set(grid.points(whole))
+    assert not any(grid.needed(whole, each) for each in grid.points(whole) if each.experiment == "minheap")
+
+
+@pytest.mark.parametrize(
+    "experiment, change, said",
+    [
+        ("perf-by-heap", {"heaps": [50]}, "either heaps or factors"),
+        ("perf-by-heap", {"factors": []}, "either heaps or factors"),
+        ("perf-by-heap", {"minheap_of": None}, "factors and minheap_of need each other"),
+        ("perf-by-heap", {"minheap_of": "stock-Immix"}, "no minheap of stock-Immix"),
+        ("perf-by-heap", {"benchmarks": ["fop", "xalan"]}, "minheaps of the benchmarks fop"),
+        ("perf-by-heap", {"threads": [24, 48]}, "minheaps of the threads 48"),
+        ("perf-by-heap", {"factors": [0]}, "perf-by-heap.factors.0"),
+        ("minheap", {"suite": "dacapobach"}, "of the same suite"),
+        ("minheap", {"size": "small"}, "of the same size"),
+    ],
+)
+def test_factors_without_their_minheaps_are_refused(experiment, change, said):
+    with pytest.raises(UserError) as caught:
+        grid.check({**MULTIPLES, experiment: {**MULTIPLES[experiment], **change}}, "mine.yml")
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_missing_build_takes_the_factors_of_its_minheap_with_it():
+    left, lines = grid.without(grid.check(MULTIPLES, "test"), {"stock-MarkCompact": "not built"})
+    assert left.minheap.builds == ["ms-4k"] and left.perf_by_heap is None
+    assert "perf-by-heap is left out" in lines[1] and "stock-MarkCompact" in lines[1]
+
+
+def test_another_suite_goes_to_every_experiment():
+    changed_to = grid.with_suite(grid.check(MULTIPLES, "test"), "dacapobach")
+    assert {each.suite for each in changed_to.experiments().values()} == {"dacapobach"}
+
+
 def test_builds_that_are_missing_leave_the_rest():
     whole = grid.check(
         {

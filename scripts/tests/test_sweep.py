@@ -27,6 +27,10 @@ GRID = {
         "benchmarks": ["steady"], "builds": ["hotspot-Serial", "hotspot-Parallel", "ms-64k"],
         "baseline": "hotspot-Serial", "threads": [4], "heaps": [3, 32], "invocations": 2, "iterations": 3, "limit": 20,
     },
+    "perf-by-threads": {
+        "benchmarks": ["steady"], "builds": ["hotspot-Serial"], "baseline": "hotspot-Serial", "threads": [6],
+        "factors": [1.5], "minheap_of": "hotspot-Serial", "invocations": 1, "iterations": 3, "limit": 20,
+    },
     "rss": {
         "benchmarks": ["steady"], "builds": ["hotspot-Serial"], "threads": [4], "heaps": [32], "iterations": 2,
         "interval": 10, "limit": 20, "modifiers": ["compile_in_foreground"],
@@ -55,7 +59,7 @@ def test_it_succeeds_and_says_what_it_left_out_and_where_the_report_is(swept):
     assert "build ms-64k is left out: " in done.stderr and "make plugin BUILD=ms-64k" in done.stderr
     assert f"Report: {out / 'report.html'}" in done.stdout
     assert "Minheap of steady (MiB)" in done.stdout
-    assert "7 of 7 points" in done.stderr
+    assert "8 of 8 points" in done.stderr
 
 
 def test_points_are_measured_in_the_order_of_the_grid(swept):
@@ -96,6 +100,16 @@ def test_performance_has_every_iteration_and_cells_without_room_are_blank(swept)
     # 4 threads allocate 16 MiB each, but for what is in the heap at the ends.
     assert 32 < parts["charged"] < 100
     assert table[(table.heap == 3) & (table.metric == "runs.oom")]["value"].sum() == 4
+
+
+def test_a_heap_size_may_be_a_factor_of_a_minheap(swept):
+    table = tidy.read(swept[1] / "results.csv")
+    of_six = table[table["threads"] == 6]
+    minheap = of_six.loc[of_six["metric"] == "minheap", "value"].item()
+    timed = of_six[of_six["metric"] == "time.total"]
+    assert list(timed["iteration"]) == [1, 2, 3]
+    assert set(timed["heap"]) == {round(1.5 * minheap)}
+    assert (swept[1] / "points" / "perf-by-threads" / "steady" / "x1.5" / "t6-2.json").exists()
 
 
 def test_resident_memory_is_sampled_over_time(swept):
