@@ -10,6 +10,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 preset=${PRESET:-quick}
 shardsweep=$OUT/venv/bin/shardsweep
 
+# Said before everything is built for it.
+[[ -f $ROOT/configs/presets/$preset.yml ]] || die "no preset $preset: configs/presets has $(cd "$ROOT/configs/presets" && echo *.yml)"
+
 # procps has what running-ng calls.
 need_packages python3 python3-venv procps
 "$ROOT/scripts/jdk.sh"

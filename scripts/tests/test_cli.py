@@ -3,10 +3,11 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
-from shardsweep import grid, point, sweep
+from shardsweep import catalog, grid, point, sweep
 from shardsweep.errors import UserError
 
 MINHEAP = ("minheap", "--builds", "hotspot-Serial", "--threads", "1", "--benchmarks", "steady")
@@ -28,6 +29,15 @@ def test_every_command_explains_itself(shardsweep, name):
     assert top.returncode == own.returncode == 0
     assert f"\n    {name}" in top.stdout
     assert f"usage: shardsweep {name}" in own.stdout
+
+
+def test_make_sweep_refuses_an_unknown_preset_before_it_builds_anything():
+    done = subprocess.run(
+        [catalog.ROOT / "scripts" / "sweep.sh"], env={**os.environ, "PRESET": "nope"}, capture_output=True, text=True,
+        check=False, timeout=20,
+    )  # fmt: skip
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("sweep: error: no preset nope: ") and done.stderr.count("\n") == 1
 
 
 def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
