@@ -161,7 +161,7 @@ def test_a_second_call_measures_nothing_again(swept, variables):
         command("sweep", "--grid", out.parent / "tiny.yml", "--out", out, "--dry-run"),
         env=variables, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "0 of 7 points to measure" in listed.stdout
+    assert "0 of 8 points to measure" in listed.stdout
 
 
 # What a reader would do, done by a script: sort a table by a click, and zoom into a plot.
@@ -214,7 +214,7 @@ def test_the_report_works_in_a_browser_without_a_network(swept, tmp_path):
     )  # fmt: skip
     seen = json.loads(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)[1])
     assert seen["errors"] == []
-    assert len(seen["up"]) == 2
+    assert len(seen["up"]) == 3
     assert seen["up"] == sorted(seen["up"]) and seen["down"] == seen["up"][::-1]
     assert seen["zoom"] == "zoom" and seen["range"] == [2, 5]
     assert seen["plots"] == seen["drawn"] >= 10

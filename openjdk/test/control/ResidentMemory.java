@@ -6,6 +6,7 @@
  * @library /lib
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xmx200m ResidentMemory
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms200m -Xmx200m -XX:-UseCompressedOops ResidentMemory
+ * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms16m -Xmx500m ResidentMemory shrinking
  */
 
 import heap.Check;
@@ -27,6 +28,10 @@ public class ResidentMemory {
     private static final long KIB = 1024;
 
     public static void main(String[] args) throws Exception {
+        if (args.length > 0) {
+            shrinking();
+            return;
+        }
         List<byte[]> live = new ArrayList<>();
         for (int stride : new int[] {1000, 3, 50, 20_000}) {
             for (int i = 0; i < OBJECTS; i++) {
@@ -39,6 +44,22 @@ public class ResidentMemory {
             check(live.size() + " arrays live");
             live.subList(0, live.size() / 2).clear();
         }
+    }
+
+    /** What dies is no more than may stay in the heap as it is, and more than in the one that it shrinks to. */
+    private static void shrinking() throws Exception {
+        List<byte[]> large = new ArrayList<>();
+        for (int i = 0; i < 350; i++) {
+            large.add(new byte[(int) Heap.MIB]);
+        }
+        System.gc();
+        long before = Runtime.getRuntime().totalMemory();
+        Heap.churn(12 * Heap.MIB);
+        large.clear();
+        System.gc();
+        long after = Runtime.getRuntime().totalMemory();
+        Check.that(after < before / 4, "the heap shrinks: " + before + " to " + after);
+        check("a smaller heap");
     }
 
     private static void check(String when) throws Exception {
