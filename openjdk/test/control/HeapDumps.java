@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary Heap dumps by jcmd, by the HotSpotDiagnostic MBean and on OutOfMemoryError have all live instances in them.
+ * @summary Heap dumps by jcmd, by the HotSpotDiagnostic MBean, on OutOfMemoryError and around collections have all live instances in
+ * them, and the log shows histograms around collections.
  * @library /lib
  * @modules jdk.management
  * @run main/othervm -Xmx96m HeapDumps
@@ -36,6 +37,7 @@ public class HeapDumps {
         check(byJcmd);
         Reference.reachabilityFence(live);
         onOutOfMemory();
+        aroundCollections();
     }
 
     private static List<Counted> make() {
@@ -52,6 +54,25 @@ public class HeapDumps {
         Check.equal(INSTANCES, dump.instancesOf(Counted.class), "live instances in " + file.getFileName());
         Check.that(dump.objects() > 3 * INSTANCES, "all objects: " + dump.objects());
         Files.delete(file);
+    }
+
+    private static void aroundCollections() throws Exception {
+        Child child = Child.with("-Xmx32m", "-XX:+HeapDumpBeforeFullGC", "-XX:+HeapDumpAfterFullGC", "-XX:HeapDumpPath=gc.hprof",
+                "-Xlog:gc+classhisto=trace").main(Collecting.class).mustExitCleanly(0);
+        for (String file : List.of("gc.hprof", "gc.hprof.1")) {
+            Check.equal(1, new HeapDump(child.file(file)).instancesOf(Collecting.class), "live instances in " + file);
+        }
+        for (String when : List.of("before", "after")) {
+            Check.matches("Class Histogram \\(" + when + " full gc\\)", child.out(), "the log of a collection");
+        }
+    }
+
+    public static class Collecting {
+        public static void main(String[] args) {
+            Collecting live = new Collecting();
+            System.gc();
+            Reference.reachabilityFence(live);
+        }
     }
 
     private static void onOutOfMemory() throws Exception {

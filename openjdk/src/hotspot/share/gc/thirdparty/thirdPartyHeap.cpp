@@ -263,7 +263,13 @@ void ThirdPartyHeap::do_full_collection(bool clear_all_soft_refs) {
 
 MetaWord* ThirdPartyHeap::satisfy_failed_metadata_allocation(ClassLoaderData* loader_data, size_t size,
                                                              Metaspace::MetadataType mdtype) {
-  return loader_data->metaspace_non_null()->expand_and_allocate(size, mdtype);
+  ClassLoaderMetaspace* const metaspace = loader_data->metaspace_non_null();
+  MetaWord* const expanded = metaspace->expand_and_allocate(size, mdtype);
+  if (expanded != NULL) {
+    return expanded;
+  }
+  collect(GCCause::_metadata_GC_threshold);
+  return metaspace->expand_and_allocate(size, mdtype);
 }
 
 jlong ThirdPartyHeap::soft_reference_max_age() const {

@@ -71,7 +71,7 @@ public:
   virtual void collect(GCCause::Cause cause);
   virtual void do_full_collection(bool clear_all_soft_refs);
 
-  // There is no class unloading, so a collection frees no metadata.
+  // There is no class unloading: a collection frees the metadata of classes that could not be linked, and of old versions.
   virtual MetaWord* satisfy_failed_metadata_allocation(ClassLoaderData* loader_data, size_t size,
                                                        Metaspace::MetadataType mdtype);
 

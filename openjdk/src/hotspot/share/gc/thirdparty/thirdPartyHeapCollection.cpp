@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 #include "precompiled.hpp"
+#include "classfile/classLoaderDataGraph.hpp"
 #include "classfile/javaClasses.hpp"
 #include "compiler/oopMap.hpp"
 #include "gc/shared/gc_globals.hpp"
@@ -21,17 +22,20 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
     _active(),
     _service(SvcGCMarker::FULL),
     _soft_refs(heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
+    _timer(),
     _start(heap->used()),
     _metaspace_before(MetaspaceUtils::get_combined_statistics()),
     _stats(heap->memory_manager(), cause, "end of major GC"),
     _cpu_time(NULL),
     _time("Pause Full", NULL, cause, true) {
+  _timer.register_gc_start();
   if (log_is_enabled(Debug, gc, heap)) {
     _heap->print_heap_before_gc();
   }
   _heap->increment_total_collections(true);
   _heap->ensure_parsability(true);
   verify(VerifyBeforeGC, "Before GC");
+  _heap->pre_full_gc_dump(&_timer);
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::clear();
 #endif
@@ -45,6 +49,8 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
     ThirdPartyHeapRoots::fix_compiled_code();
   }
   verify(VerifyAfterGC, "After GC");
+  // Classes that could not be linked, or were redefined.
+  ClassLoaderDataGraph::purge(true /* at_safepoint */);
   advance_soft_reference_clock();
   _heap->resize_all_tlabs();
   _heap->update_capacity_and_used_at_gc();
@@ -57,6 +63,8 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   if (log_is_enabled(Debug, gc, heap)) {
     _heap->print_heap_after_gc();
   }
+  _heap->post_full_gc_dump(&_timer);
+  _timer.register_gc_end();
   MemoryService::track_memory_usage();
 }
 

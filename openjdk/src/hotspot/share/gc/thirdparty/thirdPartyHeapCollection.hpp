@@ -6,6 +6,7 @@
 
 #include "gc/shared/collectedHeap.hpp"
 #include "gc/shared/gcId.hpp"
+#include "gc/shared/gcTimer.hpp"
 #include "gc/shared/gcTraceTime.inline.hpp"
 #include "gc/shared/gcVMOperations.hpp"
 #include "gc/shared/isGCActiveMark.hpp"
@@ -26,6 +27,7 @@ private:
   IsGCActiveMark          _active;
   SvcGCMarker             _service;
   ClearedAllSoftRefs      _soft_refs;
+  STWGCTimer              _timer; // for heap dumps alone
   const ThirdPartyHeapOverheadLimit::Start _start;
   const MetaspaceCombinedStats _metaspace_before;
   TraceMemoryManagerStats _stats;
