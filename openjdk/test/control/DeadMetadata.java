@@ -10,10 +10,10 @@ import heap.Child;
 import java.io.InputStream;
 
 public class DeadMetadata {
-    private static final int TRIES = 20_000;
+    private static final int TRIES = 5_000;
 
     public static void main(String[] args) throws Exception {
-        Child.with("-Xmx64m", "-XX:MaxMetaspaceSize=20m").main(Main.class).mustExitCleanly(0);
+        Child.with("-Xmx64m", "-XX:MaxMetaspaceSize=5m").main(Main.class).mustExitCleanly(0);
     }
 
     /** Not capable of loading in parallel: the VM parses a class anew before it finds that it has one of that name. */
