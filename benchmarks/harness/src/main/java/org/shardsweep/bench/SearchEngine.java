@@ -10,7 +10,8 @@ import java.util.ServiceLoader;
 
 /**
  * A version of Lucene: the part in which the benchmarks differ. Implementations are found as
- * services; an instance holds no state, and its methods are called by many threads at once.
+ * services; an instance holds no state that results depend on, and its methods are called by many
+ * threads at once.
  */
 public interface SearchEngine {
   /** The benchmark's name on the command line, and the folder of its resources. */

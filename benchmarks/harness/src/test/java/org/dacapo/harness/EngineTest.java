@@ -12,11 +12,17 @@ import java.io.PrintWriter;
 import java.io.StringReader;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -62,6 +68,25 @@ public abstract class EngineTest {
             "1 total matching documents for n?thing", "\t1. A1:2",
             "0 total matching documents for elephant"),
         text.toString().lines().toList());
+  }
+
+  @Test
+  void readersComeAndGoAtOnce() throws Exception {
+    engine.buildIndex(List.of(new Verse("A1:1", "a word")), scratch);
+    ExecutorService threads = Executors.newFixedThreadPool(3);
+    Callable<Void> search =
+        () -> {
+          BufferedReader queries = new BufferedReader(new StringReader("word\n"));
+          engine.search(scratch, queries, new PrintWriter(Writer.nullWriter()));
+          return null;
+        };
+    try {
+      for (Future<Void> done : threads.invokeAll(Collections.nCopies(20000, search))) {
+        done.get();
+      }
+    } finally {
+      threads.shutdown();
+    }
   }
 
   @Test

@@ -4,8 +4,11 @@ package org.shardsweep.bench.lucene2;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.lucene.analysis.standard.StandardAnalyzer;
 import org.apache.lucene.document.Document;
 import org.apache.lucene.document.Field;
@@ -27,6 +30,12 @@ import org.shardsweep.bench.Verse;
 public final class Lucene2Engine implements SearchEngine {
   private static final String REFERENCE = "reference";
   private static final String TEXT = "text";
+
+  /**
+   * Readers share their directory, and the last to close closes it, shortly before Lucene forgets
+   * it: another reader could be opened on the closed one. This holds each once more, for ever.
+   */
+  private final Map<Path, Directory> held = new ConcurrentHashMap<>();
 
   @Override
   public String name() {
@@ -55,7 +64,8 @@ public final class Lucene2Engine implements SearchEngine {
 
   @Override
   public void search(Path path, BufferedReader queries, PrintWriter output) throws IOException {
-    IndexReader reader = open(path);
+    held.computeIfAbsent(path, Lucene2Engine::hold);
+    IndexReader reader = IndexReader.open(path.toFile());
     try {
       IndexSearcher searcher = new IndexSearcher(reader);
       QueryParser parser = new QueryParser(TEXT, new StandardAnalyzer());
@@ -64,20 +74,16 @@ public final class Lucene2Engine implements SearchEngine {
       }
       searcher.close();
     } finally {
-      close(reader);
+      reader.close();
     }
   }
 
-  /**
-   * Readers share their directory, and the last to close closes it, shortly before Lucene forgets
-   * it: without the lock, another reader may be opened on the closed one.
-   */
-  private static synchronized IndexReader open(Path path) throws IOException {
-    return IndexReader.open(path.toFile());
-  }
-
-  private static synchronized void close(IndexReader reader) throws IOException {
-    reader.close();
+  private static Directory hold(Path path) {
+    try {
+      return FSDirectory.getDirectory(path.toFile());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private static Query parse(QueryParser parser, String line) throws IOException {
