@@ -137,7 +137,6 @@ class Grid(BaseModel):
             )
         return self
 
-
     @model_validator(mode="after")
     def _minheaps_are_measured(self) -> Self:
         for name, experiment in self.experiments().items():
@@ -242,7 +241,7 @@ def check(content: object, origin: str) -> Grid:
     except ValidationError as error:
         first = error.errors()[0]
         # What is wrong with the whole has no place.
-        place = "".join(f"{part}." for part in first["loc"])[:-1]
+        place = ".".join(map(str, first["loc"]))
         parts = (f"grid {origin}", place, first["msg"].removeprefix("Value error, "))
         raise UserError(": ".join(part for part in parts if part)) from None
     if not grid.experiments():

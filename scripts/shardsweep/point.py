@@ -14,7 +14,7 @@ from pathlib import Path
 from shardsweep import catalog, grid, machine, minheap, probe
 from shardsweep.catalog import Build
 from shardsweep.errors import UserError
-from shardsweep.files import write_whole
+from shardsweep.files import read_json, write_whole
 from shardsweep.grid import Experiment, Grid, Minheap, Point, Resident
 from shardsweep.logs import Invocation, Iteration, Outcome
 from shardsweep.probe import Run
@@ -26,6 +26,11 @@ POINTS = "points"
 def result_file(folder: Path, point: Point) -> Path:
     """Where the result of a point goes."""
     return folder / POINTS / f"{point.id}.json"
+
+
+def read_result(file: Path) -> dict:
+    """What is in the result file of a point. Raises UserError for a damaged one."""
+    return read_json(file, "remove it and run the sweep again")
 
 
 def measure(folder: Path, point: Point, whole: Grid) -> dict:
@@ -73,8 +78,8 @@ def first_heap(folder: Path, point: Point, experiment: Minheap) -> int:
     known = {}
     for threads in experiment.threads:
         file = result_file(folder, dataclasses.replace(point, threads=threads))
-        found = _minheap_in(file) if file.exists() else None
-        known |= {threads: found} if found else {}
+        if file.exists() and (found := _minheap_in(file)):
+            known[threads] = found
     if not known:
         return experiment.start
     if len(known) == 1:
@@ -86,11 +91,8 @@ def first_heap(folder: Path, point: Point, experiment: Minheap) -> int:
 def _no_minheap(point: Point, experiment: Experiment, build: Build, found: minheap.Search) -> dict:
     heap, outcome = found.attempts[-1]
     why = "not enough" if found.end is minheap.End.TOO_LARGE else "no attempt passed, and none was about memory"
-    return {
-        "experiment": point.experiment, "build": build.name, "benchmark": _benchmark(point, experiment),
-        "threads": point.threads, "heap": heap,
-        "outcome": outcome, "detail": f"no minheap: {heap} MiB: {why}", "log": None,
-    }  # fmt: skip
+    detail = f"no minheap: {heap} MiB: {why}"
+    return {**_noted(build, point, experiment, heap), "outcome": outcome, "detail": detail, "log": None}
 
 
 def _multiple(folder: Path, whole: Grid, point: Point) -> int:
@@ -104,7 +106,7 @@ def _multiple(folder: Path, whole: Grid, point: Point) -> int:
 
 
 def _minheap_in(file: Path) -> int | None:
-    return next(row["value"] for row in json.loads(file.read_text())["rows"] if row["metric"] == "minheap")
+    return next(row["value"] for row in read_result(file)["rows"] if row["metric"] == "minheap")
 
 
 def _performance(
@@ -143,9 +145,16 @@ def _keys(build: Build, point: Point, experiment: Experiment) -> dict:
 
 def _note(run: Run, point: Point, experiment: Experiment, heap: int) -> dict:
     return {
-        "experiment": point.experiment, "build": run.build.name, "benchmark": _benchmark(point, experiment),
-        "threads": point.threads, "heap": heap,
+        **_noted(run.build, point, experiment, heap),
         "outcome": run.invocation.outcome, "detail": run.invocation.detail, "log": str(run.log),
+    }  # fmt: skip
+
+
+def _noted(build: Build, point: Point, experiment: Experiment, heap: int) -> dict:
+    """What a note is about."""
+    return {
+        "experiment": point.experiment, "build": build.name, "benchmark": _benchmark(point, experiment),
+        "threads": point.threads, "heap": heap,
     }  # fmt: skip
 
 

@@ -21,7 +21,8 @@ SAID = "shardsweep: "
 def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None:
     """Shows progress until the process ends."""
     console = Console(stderr=True)
-    already = len(points) - len(_left(folder, points))
+    unmeasured = _left(folder, points)
+    already = len(points) - len(unmeasured)
     started = time.monotonic()
     printed = started
     columns = (
@@ -32,7 +33,7 @@ def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None
         task = bar.add_task("starting", total=len(points), completed=already, left="")
         while True:
             ended = process.poll() is not None
-            unmeasured = _left(folder, points)
+            unmeasured = _left(folder, unmeasured)
             waiting = [each for each in unmeasured if not failure(folder, each)]
             done = len(points) - len(unmeasured)
             left = time_left(time.monotonic() - started, done - already, len(waiting))

@@ -248,7 +248,7 @@ def gather(folder: Path) -> tuple[pd.DataFrame, list[dict]]:
     for each in grid.points(grid.load(folder / point.GRID_FILE)):
         file = point.result_file(folder, each)
         if file.exists():
-            result = read_json(file, "remove it and run the sweep again")
+            result = point.read_result(file)
             rows.extend(result["rows"])
             notes.extend(result["notes"])
             if result["machine"] not in machines:
