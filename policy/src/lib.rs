@@ -85,6 +85,8 @@ mod heads;
 mod heap;
 mod local;
 mod marks;
+#[doc(hidden)]
+pub mod pages;
 mod prefetch;
 mod purge;
 mod shape;
