@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -162,27 +162,37 @@ mirror! {
     28 use_compressed_oops: u32,
     32 object_alignment: u32,
     36 thread_mutator_offset: u32,
-    40 thread_free_lists_offset: u32,
+    40 thread_heads_offset: u32,
     44 min_heap_free_ratio: u32,
     48 max_heap_free_ratio: u32,
 }
 
-/// `THIRD_PARTY_HEAP_FREE_LISTS`: how many free lists a thread has.
-pub const FREE_LISTS: usize = 76;
+/// `THIRD_PARTY_HEAP_BINS`: for how many bins a thread has cells.
+pub const BINS: usize = 76;
 
 mirror! {
-    /// The free lists that stand in each thread.
-    FreeLists = ThirdPartyHeapFreeLists, 616;
-    0 heads: [*mut c_void; FREE_LISTS],
-    608 refilled_bytes: u64,
+    /// The cells of one bin that a thread has.
+    Head = ThirdPartyHeapHead, 32;
+    0 cursor: *mut c_void,
+    8 end: *mut c_void,
+    16 free: *mut c_void,
+    24 cell_bytes: u64,
+}
+
+mirror! {
+    /// The cells that stand in each thread.
+    Heads = ThirdPartyHeapHeads, 2440;
+    0 bins: [Head; BINS],
+    2432 refilled_bytes: u64,
 }
 
 mirror! {
     /// How the free list for an object is found.
     #[derive(Clone, Debug)]
-    BinTable = ThirdPartyHeapBinTable, 16;
+    BinTable = ThirdPartyHeapBinTable, 24;
     0 bins: *const u8,
     8 max_bytes: u64,
+    16 cell_bytes: *const u32,
 }
 
 impl BinTable {
@@ -190,6 +200,7 @@ impl BinTable {
     pub const NONE: Self = Self {
         bins: std::ptr::null(),
         max_bytes: 0,
+        cell_bytes: std::ptr::null(),
     };
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where in the address space the heap lies.
 //!
-//! With compressed oops it starts low and ends at 4 GiB if it fits (narrow oops then are plain
+//! With compressed oops it ends at 4 GiB if there is room below (narrow oops then are plain
 //! addresses), at 32 GiB otherwise (they are shifted by 3); mmtk's spaces share the range, in chunks
-//! of 4 MiB. Without, it is mmtk's usual 64-bit layout: a range of its own for each space.
+//! of 4 MiB. Where libraries lie in it, the heap has the widest gap between them. Without compressed oops, it is mmtk's
+//! usual 64-bit layout: a range of its own for each space.
+//!
+//! The range is reserved before the heap is made, so that what others map later lies elsewhere.
 
 use mmtk::util::heap::vm_layout::VMLayout;
 use mmtk::util::Address;
@@ -12,6 +15,7 @@ use std::ops::Range;
 
 const GIB: usize = 1 << 30;
 const MIB: usize = 1 << 20;
+const CHUNK: usize = 4 * MIB;
 
 /// Below lie the executable, the C heap and what the system keeps free.
 const COMPRESSED_START: usize = GIB;
@@ -38,39 +42,59 @@ pub struct AddressRange {
 }
 
 impl AddressRange {
-    /// Chooses the range of a heap of at most `max_heap_size` bytes.
+    /// Chooses the range of a heap of at most `max_heap_size` bytes among what is not mapped now.
     ///
     /// # Errors
     /// If it is too large, or the range is taken: a line that says what to do.
     pub fn choose(compressed: bool, max_heap_size: usize) -> Result<Self, String> {
+        // Without the list of mappings, the reservation finds out.
+        let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
         if compressed {
-            Self::compressed(max_heap_size)
+            Self::compressed(max_heap_size, &maps)
         } else {
             Self::full(max_heap_size)
         }
     }
 
-    fn compressed(max_heap_size: usize) -> Result<Self, String> {
-        let end = if address_room(max_heap_size) <= UNSHIFTED_END - COMPRESSED_START {
-            UNSHIFTED_END
-        } else if max_heap_size <= COMPRESSED_END - COMPRESSED_START {
-            COMPRESSED_END
-        } else {
+    fn compressed(max_heap_size: usize, maps: &str) -> Result<Self, String> {
+        if max_heap_size > COMPRESSED_END - COMPRESSED_START {
             return Err(format!(
                 "a heap of {} MiB is too large: at most {} MiB with compressed oops; \
                  use a smaller -Xmx or -XX:-UseCompressedOops",
                 max_heap_size / MIB,
                 (COMPRESSED_END - COMPRESSED_START) / MIB
             ));
-        };
+        }
+        let room = address_room(max_heap_size);
+        let unshifted = widest_gap(maps, COMPRESSED_START..UNSHIFTED_END);
+        if unshifted.len() >= room {
+            return Ok(Self::shared(unshifted, 0));
+        }
+        let whole = COMPRESSED_START..COMPRESSED_END;
+        let shifted = widest_gap(maps, whole.clone());
+        if shifted.len() >= room.min(whole.len()) {
+            return Ok(Self::shared(shifted, ALIGNMENT_SHIFT));
+        }
+        Err(format!(
+            "{} MiB of addresses in a row are needed below {} GiB for a heap of {} MiB with compressed oops, \
+             and {} are free; use a smaller -Xmx or -XX:-UseCompressedOops",
+            room.min(whole.len()) / MIB,
+            COMPRESSED_END / GIB,
+            max_heap_size / MIB,
+            shifted.len() / MIB
+        ))
+    }
+
+    /// A range that spaces share.
+    fn shared(range: Range<usize>, narrow_shift: u32) -> Self {
         // SAFETY: two numbers that are addresses.
         let (heap_start, heap_end) = unsafe {
             (
-                Address::from_usize(COMPRESSED_START),
-                Address::from_usize(end),
+                Address::from_usize(range.start),
+                Address::from_usize(range.end),
             )
         };
-        Ok(Self {
+        Self {
             layout: VMLayout {
                 // One more than the range needs: mmtk's chunk map wants chunks behind the last usable one.
                 log_address_space: COMPRESSED_END.trailing_zeros() as usize + 1,
@@ -79,12 +103,8 @@ impl AddressRange {
                 log_space_extent: 31,
                 force_use_contiguous_spaces: false,
             },
-            narrow_shift: if end <= UNSHIFTED_END {
-                0
-            } else {
-                ALIGNMENT_SHIFT
-            },
-        })
+            narrow_shift,
+        }
     }
 
     fn full(max_heap_size: usize) -> Result<Self, String> {
@@ -108,38 +128,36 @@ impl AddressRange {
         self.layout.heap_start.as_usize()..self.layout.heap_end.as_usize()
     }
 
-    /// Makes sure that nothing is mapped in the range.
+    /// Reserves the range, where spaces share one; mmtk reserves those of single spaces. It has nothing to do for a
+    /// library that maps the heap's memory itself.
     ///
     /// # Errors
-    /// A line that names what is.
-    pub fn check_free(&self) -> Result<(), String> {
-        // Without the list of mappings, mmtk would find out, less politely.
-        let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        match occupant(&maps, &self.range()) {
-            None => Ok(()),
-            Some(mapping) => Err(format!(
-                "the address range of the heap, {:#x}-{:#x}, is in use: {mapping}",
-                self.range().start,
-                self.range().end
-            )),
+    /// A line that says why the system does not give it.
+    pub fn reserve(&self) -> Result<(), String> {
+        if self.layout.force_use_contiguous_spaces || cfg!(feature = "malloc-libc") {
+            return Ok(());
         }
+        mmtk::reserve::reserve(self.range())
     }
 }
 
-/// The first line of `maps`, as in `/proc/self/maps`, whose range overlaps `range`.
-fn occupant<'a>(maps: &'a str, range: &Range<usize>) -> Option<&'a str> {
-    maps.lines().find(|line| {
-        let bounds = line
-            .split_whitespace()
-            .next()
-            .and_then(|bounds| bounds.split_once('-'));
-        let Some((start, end)) = bounds else {
-            return false;
-        };
-        let parse = |text| usize::from_str_radix(text, 16);
-        matches!((parse(start), parse(end)), (Ok(start), Ok(end))
-            if start < range.end && range.start < end)
-    })
+/// The longest range of whole chunks in `range` in which `maps`, as in `/proc/self/maps`, has nothing.
+fn widest_gap(maps: &str, range: Range<usize>) -> Range<usize> {
+    let mapped = maps.lines().filter_map(|line| {
+        let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+        let parse = |text| usize::from_str_radix(text, 16).ok();
+        Some(parse(start)?..parse(end)?)
+    });
+    let behind = std::iter::once(range.end..range.end);
+    let (mut widest, mut from) = (range.start..range.start, range.start);
+    for taken in mapped.chain(behind) {
+        let end = (taken.start & !(CHUNK - 1)).min(range.end);
+        if end > from && end - from > widest.len() {
+            widest = from..end;
+        }
+        from = from.max(taken.end.next_multiple_of(CHUNK));
+    }
+    widest
 }
 
 #[cfg(test)]
@@ -148,17 +166,17 @@ mod tests {
 
     #[test]
     fn small_heaps_need_no_shift() {
-        let small = AddressRange::choose(true, 2 * GIB).unwrap();
+        let small = AddressRange::compressed(2 * GIB, "").unwrap();
         assert_eq!((small.range(), small.narrow_shift), (GIB..4 * GIB, 0));
-        let large = AddressRange::choose(true, 2 * GIB + 400 * MIB).unwrap();
+        let large = AddressRange::compressed(2 * GIB + 400 * MIB, "").unwrap();
         assert_eq!((large.range(), large.narrow_shift), (GIB..32 * GIB, 3));
     }
 
     #[test]
     fn the_limit_that_the_error_names_is_the_limit() {
         let limit = COMPRESSED_END - COMPRESSED_START;
-        assert!(AddressRange::choose(true, limit).is_ok());
-        let error = AddressRange::choose(true, limit + 2 * MIB).unwrap_err();
+        assert!(AddressRange::compressed(limit, "").is_ok());
+        let error = AddressRange::compressed(limit + 2 * MIB, "").unwrap_err();
         assert!(
             error.contains(&format!("at most {} MiB", limit / MIB)),
             "{error}"
@@ -175,17 +193,17 @@ mod tests {
     }
 
     #[test]
-    fn occupied_ranges() {
+    fn the_heap_lies_between_what_is_mapped() {
         let maps = "00400000-00452000 r-xp 00000000 08:02 173521 /usr/bin/one\n\
-                    40000000-40001000 rw-p 00000000 00:00 0 [heap]\n\
+                    40001000-40002000 rw-p 00000000 00:00 0 [heap]\n\
+                    c0000000-c0001000 rw-p 00000000 00:00 0\n\
                     7f0000000000-7f0000001000 ---p 00000000 00:00 0\n";
-        assert_eq!(occupant(maps, &(0x40001000..0x50000000)), None);
-        assert_eq!(occupant(maps, &(0x452000..0x40000000)), None);
-        assert!(occupant(maps, &(0x452000..0x40000001))
-            .unwrap()
-            .ends_with("[heap]"));
-        assert!(occupant(maps, &(0x451fff..0x452000))
-            .unwrap()
-            .ends_with("one"));
+        let low = GIB + 4 * MIB..3 * GIB;
+        assert_eq!(widest_gap(maps, GIB..4 * GIB), low);
+        let range = |heap| AddressRange::compressed(heap, maps).map(|chosen| chosen.range());
+        assert_eq!(range(GIB), Ok(low));
+        assert_eq!(range(2 * GIB), Ok(3 * GIB + 4 * MIB..32 * GIB));
+        let error = range(30 * GIB).unwrap_err();
+        assert!(error.contains("29692 are free"), "{error}");
     }
 }

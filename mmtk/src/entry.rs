@@ -211,11 +211,11 @@ unsafe extern "C" fn initialize(
             return Err(format!("objects must be aligned to {} bytes", layout::WORD));
         }
         let chosen = AddressRange::choose(compressed, config.max_heap_size as usize)?;
-        chosen.check_free()?;
+        chosen.reserve()?;
         slot::set_narrow_shift(chosen.narrow_shift);
         active_plan::set_mutator_offset(config.thread_mutator_offset);
         #[cfg(feature = "shardsweep")]
-        let table = crate::free_lists::connect(settings.plan, config.thread_free_lists_offset);
+        let table = crate::cells::connect(settings.plan, config.thread_heads_offset);
         #[cfg(not(feature = "shardsweep"))]
         let table = None;
         // SAFETY: the VM passes room for it.

@@ -61,24 +61,26 @@ fn describe_blocks(text: &mut String, report: &mmtk::shardsweep::Report) {
     use mmtk::shardsweep::{Bin, Build, Config};
     let _ = writeln!(
         text,
-        " blocks of {}K: {}K live at the last collection, {}K charged, {}K resident, {} free blocks, {}K of address space",
+        " blocks of {}K: {}K live at the last collection, {}K charged, {}K resident, {}K free in {}K of address space",
         Build::BLOCK_BYTES / KIB,
         report.live_bytes / KIB,
         report.charged_pages * KIB_PER_PAGE,
         report.resident_pages * KIB_PER_PAGE,
-        report.statistics.free_blocks,
+        report.statistics.free_pages * KIB_PER_PAGE,
         report.address_space_bytes / KIB
     );
     let _ = writeln!(
         text,
         " cell bytes   blocks  live cells  used cells  charged  occupancy"
     );
-    for (index, bin) in report.statistics.bins.iter().enumerate() {
+    let bins = report.statistics.bins.iter().enumerate();
+    let cells = bins.map(|(index, bin)| (Bin::from_index(index).cell_bytes().to_string(), bin));
+    for (cell_bytes, bin) in cells.chain([("large".to_owned(), &report.statistics.large)]) {
         if bin.blocks != 0 {
             let _ = writeln!(
                 text,
                 " {:>10} {:>8} {:>11} {:>11} {:>7}K {:>9.1}%",
-                Bin::from_index(index).cell_bytes(),
+                cell_bytes,
                 bin.blocks,
                 bin.live_cells,
                 bin.used_cells,

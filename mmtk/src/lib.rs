@@ -18,10 +18,10 @@ mod abi;
 mod active_plan;
 mod address_range;
 mod allocation;
+#[cfg(feature = "shardsweep")]
+mod cells;
 mod collection;
 mod entry;
-#[cfg(feature = "shardsweep")]
-mod free_lists;
 mod heap;
 mod heap_info;
 mod layout;

@@ -18,7 +18,7 @@ const OBJECT: usize = 48;
 /// A heap that is full of objects of `OBJECT` bytes, with their addresses.
 fn full<C: Config>() -> (Space<C>, Mutator, Vec<usize>) {
     let space = Space::new(CHUNKS, usize::MAX);
-    let mut mutator = Mutator::new(1);
+    let mut mutator = Mutator::default();
     let bin = Bin::holding(OBJECT);
     let cells = std::iter::from_fn(|| space.alloc(&mut mutator, bin)).collect();
     (space, mutator, cells)
@@ -74,7 +74,7 @@ fn pop(criterion: &mut Criterion) {
             Bin::holding(black_box(sizes[at]))
         });
     });
-    criterion.bench_function("pop from an empty list", |bencher| {
+    criterion.bench_function("pop from empty heads", |bencher| {
         let mut heads = Heads::default();
         bencher.iter(|| black_box(&mut heads).pop(Bin::holding(OBJECT)));
     });
@@ -92,9 +92,8 @@ fn release<C: Config>(criterion: &mut Criterion) {
     group.bench_function(name::<C>("chunks"), |bencher| {
         bencher.iter(|| {
             space.heap.begin_release();
-            for chunk in space.heap.chunks() {
-                black_box(space.heap.release_chunk(chunk));
-            }
+            let chunks: Vec<Chunk> = space.heap.chunks().collect();
+            black_box(space.heap.release_chunks(&chunks));
         });
     });
     group.bench_function(name::<C>("chunks of garbage"), |bencher| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A mutator's side of the space.
+//! A mutator's side of the space: cells from the heads in the VM's thread, large objects by runs.
 
 use super::space::MarkSweepSpace;
 use super::{address, Build, Config};
@@ -24,7 +24,7 @@ pub fn set_heads_offset(offset: usize) {
     HEADS_OFFSET.store(offset, Ordering::Relaxed);
 }
 
-/// Allocates from free lists whose heads stand in the VM's thread.
+/// Allocates cells from heads that stand in the VM's thread, and large objects.
 pub struct FreeListAllocator<VM: VMBinding> {
     /// The thread's, or `hidden`.
     heads: NonNull<Heads>,
@@ -35,6 +35,8 @@ pub struct FreeListAllocator<VM: VMBinding> {
     tls: VMThread,
     space: &'static MarkSweepSpace<VM>,
     context: Arc<AllocatorContext<VM>>,
+    /// Whether a collection was run for the present request because there was no address space.
+    lacked_addresses: bool,
 }
 
 // SAFETY: the lists go with the mutator: while its thread runs, that thread alone uses them; while it is
@@ -55,20 +57,16 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
             Some(hidden) => NonNull::from(&mut **hidden),
             None => NonNull::new(in_thread.to_mut_ptr()).expect("a mutator has a thread"),
         };
+        space.add_thread();
         FreeListAllocator {
             heads,
-            local: Local::new(space.next_owner()),
+            local: Local::default(),
             hidden,
             tls,
             space,
             context,
+            lacked_addresses: false,
         }
-    }
-
-    /// The bin for an object of that size, which is small.
-    #[inline(always)]
-    fn bin(size: usize, align: usize) -> Bin {
-        Build::bin(size, align).expect("the plan's limit keeps larger objects from this allocator")
     }
 
     /// The blocks and the lists.
@@ -86,21 +84,47 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
 
     /// Makes free cells and takes the first. None if a collection was needed for it.
     fn refill(&mut self, bin: Bin) -> Option<NonZeroUsize> {
-        let options = self.context.get_alloc_options();
         let heap = self.space.heap();
+        self.supply(|allocator| {
+            let (local, heads) = allocator.lists();
+            local.refill(heads, heap, bin)
+        })
+    }
+
+    /// Allocates an object that is too large for a cell. None if a collection was needed for it, or if it is larger
+    /// than the heap.
+    fn alloc_large(&mut self, size: usize) -> Option<NonZeroUsize> {
+        let pages = NonZeroUsize::new(size.div_ceil(PAGE_BYTES))?;
+        if self.handle_obvious_oom_request(self.tls, pages.get() * PAGE_BYTES) {
+            return None;
+        }
+        let heap = self.space.heap();
+        self.supply(|allocator| allocator.local.large(heap, pages))
+    }
+
+    /// Calls `allocate` until it has what it asks for. None if that took a collection.
+    fn supply(&mut self, allocate: impl Fn(&mut Self) -> Refill) -> Option<NonZeroUsize> {
+        let options = self.context.get_alloc_options();
         loop {
             let chunks = self.space.chunk_count();
-            let (local, heads) = self.lists();
-            match local.refill(heads, heap, bin) {
-                Refill::Cell(cell) => return Some(cell),
-                Refill::Charge(pages) => {
-                    if !self.space.charge(self.tls, pages.get(), options) {
-                        return None;
-                    }
-                    self.local.credit(pages);
+            match allocate(self) {
+                Refill::Cell(cell) => {
+                    self.lacked_addresses = false;
+                    return Some(cell);
                 }
-                Refill::Chunk => {
-                    if !self.space.add_chunk(self.tls, chunks, options) {
+                Refill::Charge { least, most } => {
+                    let charged = self.space.charge(self.tls, least, most, options)?;
+                    self.local.credit(charged);
+                }
+                Refill::Chunks(_) if self.lacked_addresses => {
+                    // A collection did not help: another one would not either, however much of the heap is free.
+                    self.lacked_addresses = false;
+                    self.out_of_memory(self.tls);
+                    return None;
+                }
+                Refill::Chunks(count) => {
+                    if !self.space.add_chunks(self.tls, count, chunks, options) {
+                        self.lacked_addresses = true;
                         return None;
                     }
                 }
@@ -140,7 +164,8 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
     fn alloc(&mut self, size: usize, align: usize, offset: usize) -> Address {
         debug_assert_eq!(offset, 0, "cells cannot be aligned at an offset");
         if self.hidden.is_none() {
-            if let Some(cell) = self.lists().1.pop(Self::bin(size, align)) {
+            let bin = Build::bin(size, align);
+            if let Some(cell) = bin.and_then(|bin| self.lists().1.pop(bin)) {
                 return address(cell.get());
             }
         }
@@ -148,9 +173,11 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
     }
 
     fn alloc_slow_once(&mut self, size: usize, align: usize, _offset: usize) -> Address {
-        let bin = Self::bin(size, align);
-        // There may be a cell: lists are hidden, or the caller went past the fast path.
-        let cell = self.lists().1.pop(bin).or_else(|| self.refill(bin));
+        let cell = match Build::bin(size, align) {
+            // There may be a cell: lists are hidden, or the caller went past the fast path.
+            Some(bin) => self.lists().1.pop(bin).or_else(|| self.refill(bin)),
+            None => self.alloc_large(size),
+        };
         cell.map_or(Address::ZERO, |cell| address(cell.get()))
     }
 
@@ -172,5 +199,6 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
         let (local, heads) = self.lists();
         let unused = local.give_up(heads, heap);
         self.space.uncharge(unused);
+        self.space.remove_thread();
     }
 }

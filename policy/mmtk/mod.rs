@@ -8,13 +8,14 @@
 //! | here | in place of the crate's | what it does |
 //! |---|---|---|
 //! | [`MarkSweepSpace`] | `native_ms::MarkSweepSpace` | marks; charges pages, adds chunks, or else has a collection run |
-//! | [`FreeListAllocator`] | `FreeListAllocator` | a mutator's free lists |
+//! | [`FreeListAllocator`] | `FreeListAllocator`, `LargeObjectAllocator` | a mutator's cells and large objects |
 //! | `pages::ChunkPageResource` | `BlockPageResource` | counts charged pages; takes chunks from the address space |
 //! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release chunks |
 //!
 //! ## What is counted
 //!
-//! Only charged pages count as used, in the page resource's accounting; a chunk counts nothing. As with
+//! Only charged pages count as used, in the page resource's accounting; a chunk counts nothing, and one without a live
+//! page goes back to the map of chunks. As with
 //! every space, mmtk adds its estimate of the side metadata for them. Charging is what polls for a
 //! collection, and it happens only if the heap has room: charged pages never exceed it.
 //!
@@ -39,15 +40,15 @@ mod work;
 pub use allocator::{set_heads_offset, FreeListAllocator};
 pub use report::{prepare_purge, purge, report, wake_purger, Report};
 pub use shardsweep_policy::{
-    Bin, BinStatistics, Build, Config, Heads, Statistics, SMALL_BINS, SMALL_BYTES,
+    Bin, BinStatistics, Build, Config, Heads, Statistics, BINS_BY_WORDS, CELL_BYTES_BY_BIN,
 };
 pub use space::MarkSweepSpace;
 
 use crate::util::heap::layout::vm_layout::BYTES_IN_CHUNK;
 use crate::util::Address;
 
-/// Bytes of the largest object that the allocator takes; larger ones go to the large object space.
-pub const MAX_OBJECT_SIZE: usize = <Build as Config>::BLOCK_BYTES;
+/// The allocator takes objects of any size: none goes to the crate's large object space.
+pub const MAX_OBJECT_SIZE: usize = usize::MAX;
 
 // The library's chunks are the VM map's.
 const _: () = assert!(shardsweep_policy::CHUNK_BYTES == BYTES_IN_CHUNK);
@@ -57,8 +58,8 @@ fn address(start: usize) -> Address {
     unsafe { Address::from_usize(start) }
 }
 
-/// Bytes of address space for a space of its own range: in the worst case each charged page lies in
-/// another block. `estimate` is the crate's, at least the size of the heap.
+/// Bytes of address space for a space of its own range: free pages may lie in runs that are too short for some
+/// objects. `estimate` is the crate's, twice the size of the heap.
 pub(crate) fn address_space(estimate: usize) -> usize {
-    estimate.saturating_mul(<Build as Config>::BLOCK_PAGES)
+    estimate.saturating_mul(2)
 }

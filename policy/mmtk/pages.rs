@@ -12,12 +12,21 @@ use crate::vm::VMBinding;
 use std::ops::Range;
 use std::sync::Mutex;
 
+/// Adjacent chunks that were taken together, and go back together.
+#[derive(Clone, Copy)]
+struct Region {
+    start: Address,
+    chunks: usize,
+}
+
 /// Gives out address space by the chunk. Its accounting, unlike that of other page resources, does not
 /// follow what it gives out: it is that of the pages that the space charges.
 pub struct ChunkPageResource {
     common: CommonPageResource,
     /// What is left of a range of the space's own; empty if it shares one with other spaces.
     own: Mutex<Range<Address>>,
+    /// What was taken of a range that spaces share.
+    regions: Mutex<Vec<Region>>,
 }
 
 impl ChunkPageResource {
@@ -26,20 +35,37 @@ impl ChunkPageResource {
         ChunkPageResource {
             common: CommonPageResource::new(own.is_some(), true, vm_map),
             own: Mutex::new(own.unwrap_or(Address::ZERO..Address::ZERO)),
+            regions: Mutex::default(),
         }
     }
 
-    fn take_chunk(&self, descriptor: SpaceDescriptor) -> Option<Address> {
+    fn take_chunks(&self, descriptor: SpaceDescriptor, chunks: usize) -> Option<Address> {
         if !self.common.contiguous {
-            let chunk = self.common.grow_discontiguous_space(descriptor, 1, None);
-            return (!chunk.is_zero()).then_some(chunk);
+            let start = self.common.grow_discontiguous_space(descriptor, chunks, None);
+            if start.is_zero() {
+                return None;
+            }
+            self.regions.lock().unwrap().push(Region { start, chunks });
+            return Some(start);
         }
         let mut own = self.own.lock().unwrap();
-        let chunk = own.start;
-        (chunk < own.end).then(|| {
-            own.start += BYTES_IN_CHUNK;
-            chunk
+        let start = own.start;
+        (own.end - start >= chunks * BYTES_IN_CHUNK).then(|| {
+            own.start += chunks * BYTES_IN_CHUNK;
+            start
         })
+    }
+
+    /// Gives back to the range that spaces share what was taken together and of which `is_free` says so, for the
+    /// first address and the number of chunks.
+    pub fn give_back(&self, mut is_free: impl FnMut(Address, usize) -> bool) {
+        self.regions.lock().unwrap().retain(|region| {
+            let is_free = is_free(region.start, region.chunks);
+            if is_free {
+                self.common.release_discontiguous_chunks(region.start);
+            }
+            !is_free
+        });
     }
 
     /// Counts `pages` that were reserved as charged.
@@ -59,7 +85,7 @@ impl ChunkPageResource {
 }
 
 impl<VM: VMBinding> PageResource<VM> for ChunkPageResource {
-    /// Takes a chunk. Charges nothing.
+    /// Takes adjacent chunks. Charges nothing.
     fn alloc_pages(
         &self,
         descriptor: SpaceDescriptor,
@@ -67,11 +93,12 @@ impl<VM: VMBinding> PageResource<VM> for ChunkPageResource {
         required_pages: usize,
         _tls: VMThread,
     ) -> Result<PRAllocResult, PRAllocFail> {
-        debug_assert_eq!(required_pages, PAGES_IN_CHUNK);
-        let start = self.take_chunk(descriptor).ok_or(PRAllocFail)?;
+        debug_assert_eq!(required_pages % PAGES_IN_CHUNK, 0);
+        let chunks = required_pages / PAGES_IN_CHUNK;
+        let start = self.take_chunks(descriptor, chunks).ok_or(PRAllocFail)?;
         Ok(PRAllocResult {
             start,
-            pages: PAGES_IN_CHUNK,
+            pages: required_pages,
             new_chunk: true,
         })
     }

@@ -60,8 +60,11 @@ impl Purger {
 
     /// Has `batches` purged. Does not wake the thread. Called by one thread at a time.
     pub fn assign(&'static self, batches: impl Iterator<Item = bool> + Send + 'static) {
-        self.work.lock().unwrap().batches = Box::new(batches);
+        let mut work = self.work.lock().unwrap();
+        work.batches = Box::new(batches);
+        // Within the lock: the thread looks at it there before it sleeps.
         self.assigned.store(true, Ordering::Relaxed);
+        drop(work);
         // Without a thread, [`Purger::finish`] purges; the system may have one to spare the next time.
         if !self.alive.load(Ordering::Relaxed) {
             self.alive.store(self.spawn(), Ordering::Relaxed);
@@ -84,9 +87,14 @@ impl Purger {
         spawned.is_ok()
     }
 
-    /// Stops, after at most one more batch, because a collection begins: no batch is purged before more are assigned.
-    pub fn stop(&self) {
+    /// Purges no more batches, because a collection was asked for. One may still be on its way.
+    pub fn cancel(&self) {
         self.assigned.store(false, Ordering::Relaxed);
+    }
+
+    /// Waits until the batch on its way has been purged, because a collection begins: none is before more are assigned.
+    pub fn stop(&self) {
+        self.cancel();
         let mut work = self.work.lock().unwrap();
         let now = Instant::now();
         work.overdue = now + (now - work.began);

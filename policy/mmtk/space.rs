@@ -4,7 +4,7 @@
 use super::pages::ChunkPageResource;
 use super::purger::{return_to_os, Purger};
 use super::work::{ClearMarks, ReleaseChunks};
-use super::{address, Build, Config, FreeListAllocator};
+use super::{address, Build, FreeListAllocator};
 use crate::plan::tracing::{ObjectQueue, OptionObjectQueue};
 use crate::plan::AllocationSemantics;
 use crate::policy::gc_work::{PolicyTraceObject, TraceKind};
@@ -25,8 +25,9 @@ use crate::vm::{ActivePlan, Collection, ObjectModel, VMBinding};
 use crate::Mutator;
 use shardsweep_policy::{Chunk, Heap, MarkBits, Released, Thread, PAGE_BYTES};
 use std::iter;
+use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
@@ -39,6 +40,9 @@ const KEEP_FRACTION: usize = 20;
 /// for the next packet.
 const CHUNKS_PER_PACKET: usize = 16;
 
+/// A thread charges at most one part in so many of its share of what is free.
+const SHARE_FRACTION: usize = 16;
+
 /// A space of blocks, charged as the build says.
 pub struct MarkSweepSpace<VM: VMBinding> {
     common: CommonSpace<VM>,
@@ -46,10 +50,10 @@ pub struct MarkSweepSpace<VM: VMBinding> {
     scheduler: Arc<GCWorkScheduler<VM>>,
     /// Made once the address of side metadata is known.
     heap: OnceLock<Heap<Build>>,
-    /// Number of chunks of the heap.
+    /// How often chunks were added.
     chunks: AtomicUsize,
-    /// Number of allocators made so far.
-    owners: AtomicU32,
+    /// Number of allocators.
+    threads: AtomicUsize,
     /// When the release of this collection began.
     release_began: Instant,
     /// What the last collection found, or this one so far.
@@ -74,7 +78,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             scheduler,
             heap: OnceLock::new(),
             chunks: AtomicUsize::new(0),
-            owners: AtomicU32::new(0),
+            threads: AtomicUsize::new(0),
             release_began: Instant::now(),
             released: Mutex::new(Released::default()),
             purger: Purger::new(),
@@ -108,13 +112,14 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             .expect("the space is used only after its metadata has been initialized")
     }
 
-    /// A number for a new allocator.
-    pub(super) fn next_owner(&self) -> u32 {
-        // The numbers of 2^32 - 1 allocators before it may be taken again: those are gone.
-        match self.owners.fetch_add(1, Ordering::Relaxed).wrapping_add(1) {
-            0 => self.next_owner(),
-            owner => owner,
-        }
+    /// Counts a new allocator.
+    pub(super) fn add_thread(&self) {
+        self.threads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts an allocator off.
+    pub(super) fn remove_thread(&self) {
+        self.threads.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Number of charged pages.
@@ -127,7 +132,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         *self.released.lock().unwrap()
     }
 
-    /// Number of chunks of the heap, for [`MarkSweepSpace::add_chunk`].
+    /// How often chunks were added to the heap, for [`MarkSweepSpace::add_chunks`].
     pub(super) fn chunk_count(&self) -> usize {
         self.chunks.load(Ordering::Acquire)
     }
@@ -135,19 +140,35 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 
 /// What allocators need.
 impl<VM: VMBinding> MarkSweepSpace<VM> {
-    /// Charges pages, unless that takes a collection, which then has been run if `options` allow, and
-    /// what the caller knew of its lists is void. Returns whether it charged them.
-    pub(super) fn charge(&self, tls: VMThread, pages: usize, options: AllocationOptions) -> bool {
+    /// Charges `least` pages, or up to `most` where the heap is far from full, unless that takes a collection, which
+    /// then has been run if `options` allow, and what the caller knew of its lists is void. Returns how many were
+    /// charged.
+    pub(super) fn charge(
+        &self,
+        tls: VMThread,
+        least: NonZeroUsize,
+        most: NonZeroUsize,
+        options: AllocationOptions,
+    ) -> Option<NonZeroUsize> {
+        let pages = least.max(self.share().min(most.get()).try_into().unwrap_or(least));
         let resource = self.get_page_resource();
-        resource.reserve_pages(pages);
+        resource.reserve_pages(pages.get());
         let full =
             VM::VMActivePlan::is_mutator(tls) && self.get_gc_trigger().poll(false, Some(self));
         if full && !options.allow_overcommit {
-            self.not_acquiring(tls, options, resource, pages, false);
-            return false;
+            self.purger.cancel();
+            self.not_acquiring(tls, options, resource, pages.get(), false);
+            return None;
         }
-        self.pages.charge_reserved(pages);
-        true
+        self.pages.charge_reserved(pages.get());
+        Some(pages)
+    }
+
+    /// Number of pages that a thread may charge at once. As others do so too, what is charged and not used when the
+    /// heap is full is a small part of it.
+    fn share(&self) -> usize {
+        let free = self.heap_pages().saturating_sub(self.charged_pages());
+        free / SHARE_FRACTION / self.threads.load(Ordering::Relaxed).max(1)
     }
 
     /// Uncharges pages.
@@ -155,26 +176,52 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.pages.uncharge(pages);
     }
 
-    /// Adds a chunk, unless there are more than `seen` already. Without address space for one, runs a
+    /// Adds adjacent chunks, unless some were added since `seen`. Without address space for them, runs a
     /// collection as [`MarkSweepSpace::charge`] does, and returns false.
-    pub(super) fn add_chunk(&self, tls: VMThread, seen: usize, options: AllocationOptions) -> bool {
+    pub(super) fn add_chunks(
+        &self,
+        tls: VMThread,
+        count: usize,
+        seen: usize,
+        options: AllocationOptions,
+    ) -> bool {
         let lock = self.common.acquire_lock.lock().unwrap();
         if self.chunk_count() != seen {
             return true;
         }
         let resource = self.get_page_resource();
-        let Ok(chunk) = resource.get_new_pages(self.common.descriptor, 0, PAGES_IN_CHUNK, tls)
-        else {
+        let taken = resource.get_new_pages(self.common.descriptor, 0, count * PAGES_IN_CHUNK, tls);
+        let Ok(chunks) = taken else {
             drop(lock);
             self.not_acquiring(tls, options, resource, 0, true);
             return false;
         };
-        self.map_chunk(chunk.start, tls);
-        self.grow_space(chunk.start, BYTES_IN_CHUNK, true);
-        // SAFETY: the chunk has just been mapped, and the page resource gives it to this space alone.
-        unsafe { self.heap().add_chunk(chunk.start.as_usize()) };
+        self.grow_space(chunks.start, count * BYTES_IN_CHUNK, true);
+        for chunk in (0..count).map(|index| chunks.start + index * BYTES_IN_CHUNK) {
+            self.map_chunk(chunk, tls);
+            // SAFETY: the chunk has just been mapped, and the page resource gives it to this space alone. Marks of an
+            // earlier use were cleared with its last live object.
+            unsafe { self.heap().add_chunk(chunk.as_usize()) };
+        }
         self.chunks.store(seen + 1, Ordering::Release);
         true
+    }
+
+    /// Gives chunks without a page that is charged or resident back to the range that spaces share.
+    fn give_back_chunks(&self) {
+        let heap = self.heap();
+        let starts = |start: Address, chunks: usize| {
+            (0..chunks).map(move |index| (start + index * BYTES_IN_CHUNK).as_usize())
+        };
+        let remove = |start| heap.chunk_at(start).is_some_and(|chunk| heap.remove_chunk(chunk));
+        self.pages.give_back(|start, chunks| {
+            let removed = starts(start, chunks).take_while(|&start| remove(start)).count();
+            if removed < chunks {
+                // SAFETY: the heap had these chunks a moment ago, and nobody else has got them since.
+                starts(start, removed).for_each(|start| unsafe { heap.add_chunk(start) });
+            }
+            removed == chunks
+        });
     }
 
     fn map_chunk(&self, start: Address, tls: VMThread) {
@@ -241,6 +288,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// Called when all work of the collection is done.
     pub(crate) fn end_of_gc(&mut self) {
         self.verify();
+        self.give_back_chunks();
         let took = self.release_began.elapsed().as_secs_f64() * 1e3;
         let uncharged = self.last_release().uncharged_pages;
         info!("release {took:.3}ms, {uncharged} pages uncharged");
@@ -301,9 +349,20 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 
     /// Clears the mark bits of a chunk.
     pub(super) fn clear_marks(&self, chunk: Chunk) {
-        for block in self.heap().forget_marked(chunk) {
-            Self::mark_spec().bzero_metadata(address(block), <Build as Config>::BLOCK_BYTES);
+        let clear = |pages: Range<usize>| {
+            if pages.is_empty() {
+                return;
+            }
+            Self::mark_spec().bzero_metadata(address(pages.start), pages.len());
+        };
+        let mut pages = 0..0;
+        for page in self.heap().forget_marked(chunk) {
+            if page != pages.end {
+                clear(std::mem::replace(&mut pages, page..page));
+            }
+            pages.end = page + PAGE_BYTES;
         }
+        clear(pages);
     }
 
     fn chunk_address(&self, chunk: Chunk) -> Address {
@@ -501,7 +560,7 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
     fn enumerate_objects(&self, enumerator: &mut dyn ObjectEnumerator) {
         for block in self.heap().blocks().filter(|block| block.used_cells() != 0) {
             let start = address(block.start());
-            enumerator.visit_address_range(start, start + <Build as Config>::BLOCK_BYTES);
+            enumerator.visit_address_range(start, start + block.pages() * PAGE_BYTES);
         }
     }
 

@@ -5,7 +5,7 @@ use super::space::MarkSweepSpace;
 use crate::scheduler::{GCWork, GCWorker};
 use crate::vm::VMBinding;
 use crate::MMTK;
-use shardsweep_policy::{Chunk, Released};
+use shardsweep_policy::Chunk;
 
 /// Clears the mark bits, before marking.
 pub struct ClearMarks<VM: VMBinding> {
@@ -29,10 +29,7 @@ pub struct ReleaseChunks<VM: VMBinding> {
 
 impl<VM: VMBinding> GCWork<VM> for ReleaseChunks<VM> {
     fn do_work(&mut self, _worker: &mut GCWorker<VM>, _mmtk: &'static MMTK<VM>) {
-        let mut found = Released::default();
-        for &chunk in &self.chunks {
-            found += self.space.heap().release_chunk(chunk);
-        }
+        let found = self.space.heap().release_chunks(&self.chunks);
         self.space.add_released(found);
     }
 }

@@ -1,85 +1,84 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Blocks: their headers, how they grow, how they are swept and how their liveness is found.
 //!
-//! A header lies outside the block, so that cells fill all of it and a block of one page loses nothing.
-//! Everything but the link is used by the block's owner alone (a thread, or the collector while all
-//! threads are stopped); the fields are relaxed atomics, which cost what plain ones do, because
-//! statistics may look at them at any time. Ownership passes through a [`Stack`](crate::stack::Stack), which orders the
-//! accesses. The closed pages alone are shared, with whoever purges while threads run: [`ClosedPages`].
+//! A block is a run of pages that one bin has. Its header is that of its first page, outside of the block, so that
+//! cells fill all of it and a block of one page loses nothing. A block is of one of two kinds:
+//! - A *fresh* one has been claimed since the last collection. Its pages are opened from the front on, and the
+//!   cells that this brings into reach are a bump region: they are never linked.
+//! - A *survivor* is what a collection has left: a run of pages with live cells, all of them open. Its dead
+//!   cells are found cell by cell, from the front on.
+//!
+//! Everything but the link is used by the block's owner alone (a thread, or the collector while all threads are
+//! stopped); the fields are relaxed atomics, which cost what plain ones do, because statistics may look at them at
+//! any time. Ownership passes through a [`Stack`](crate::stack::Stack) or through the bitmaps of free pages, which
+//! order the accesses.
 
 use crate::config::{Accounting, Config, LOG_PAGE_BYTES, PAGE_BYTES};
-use crate::heads::{cells, Linker};
-use crate::marks::{count_and_last, for_each_marked, ones, MarkBits};
-use crate::prefetch::prefetch;
+use crate::heads::{cells, Cells, Linker};
+use crate::marks::{count_and_last, MarkBits};
 use crate::shape::Shape;
 use crate::size_class::Bin;
-use crate::stack::NONE;
-use crate::sync;
-use std::num::NonZeroUsize;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU8, AtomicUsize};
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
 
-/// Which list a block is on.
+/// Where a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum State {
-    /// Of no bin, none of its pages charged; on the heap's list of free blocks.
-    Free,
-    /// A thread allocates from it: the head of its free list stands in the thread's `Heads`.
+    /// No block begins at this page.
+    Unused,
+    /// A thread allocates from it.
     Current,
-    /// Owned by a thread; has no free cell on charged pages but can grow.
-    Available,
-    /// Owned by a thread; may have free cells on charged pages.
-    Unswept,
-    /// Owned by a thread; has neither free cells nor room to grow until the next collection.
+    /// In the heap's pool of blocks that may have free cells.
+    Pooled,
+    /// On no list: nothing can be had from it before the next collection.
     Full,
-    /// In the heap's pool of blocks that may have free cells on charged pages.
-    PooledUnswept,
-    /// In the heap's pool of blocks that have no free cell on charged pages but can grow.
-    PooledAvailable,
-    /// Of no thread, without free cells or room to grow.
-    PooledFull,
+    /// One object above the largest cell, on no list.
+    Large,
 }
 
-const STATES: [State; 8] = [
-    State::Free,
+const STATES: [State; 5] = [
+    State::Unused,
     State::Current,
-    State::Available,
-    State::Unswept,
+    State::Pooled,
     State::Full,
-    State::PooledUnswept,
-    State::PooledAvailable,
-    State::PooledFull,
+    State::Large,
 ];
 
-/// The header of a block. For a future malloc mode, the lists of cells that were freed one by one (by
-/// the owner, by other threads) are to follow in a cache line of their own.
+/// A stretch of free cells shorter than this is linked, a longer one handed out as a bump region.
+const BUMP_CELLS: usize = 8;
+/// A refill by sweeping stops after so many bytes in cells that it has linked.
+const LINKED_BYTES: usize = 4096;
+
+/// The header of a block. All zero is that of a page at which no block begins.
 #[repr(C, align(64))]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Block {
-    start: usize,
-    /// Free cells that are linked already, while the block is nobody's current one.
+    /// Address of the first page.
+    start: AtomicUsize,
+    /// Free cells that are linked already, while it is nobody's current block.
     free: AtomicUsize,
-    /// Pages whose cells can be handed out. With page accounting these are the charged ones. Between
-    /// collections more become open, and only through [`ClosedPages`].
-    open: AtomicU64,
-    /// Open pages whose free cells have not been linked since the last collection.
-    unswept: AtomicU64,
-    /// Pages that are not open but may still be held from the OS.
-    dirty: sync::AtomicU64,
-    pub(crate) next: sync::AtomicU32,
+    /// Offsets between which a bump region lies, while it is nobody's current block.
+    bump: AtomicU32,
+    bump_end: AtomicU32,
+    /// Number of pages.
+    pages: AtomicU32,
+    /// Number of pages, from the first one on, whose cells can be handed out: the charged ones.
+    opened: AtomicU32,
+    /// Offset of the first cell.
+    first: AtomicU32,
+    /// Offset up to which dead cells have been found.
+    swept: AtomicU32,
+    pub(crate) next: AtomicU32,
     /// Cells found live by the last collection.
     live: AtomicU32,
-    /// Those cells, and all handed out to a thread's free list since.
+    /// Those cells, and all handed out since.
     used: AtomicU32,
-    owner: AtomicU32,
     bin: AtomicU8,
     state: AtomicU8,
-    /// Whether there were dirty pages when the last collection began: no thread had use for them in the whole
-    /// time since the one before.
-    cold: AtomicBool,
-    /// Whether there is a [`ClosedPages`].
-    closed_held: sync::AtomicBool,
+    /// Whether the OS may hold pages that are not open.
+    dirty: AtomicBool,
 }
 
 #[cfg(not(loom))]
@@ -87,55 +86,51 @@ const _: () = assert!(size_of::<Block>() == 64);
 
 /// What the mark bits say about a block.
 pub(crate) struct Liveness {
-    /// Number of live cells.
-    pub cells: u32,
-    /// The pages that they overlap.
+    /// The pages that live cells overlap.
     pub pages: u64,
+    /// By page, how many live cells begin on it.
+    begin: [u16; 64],
 }
 
 impl Liveness {
     /// Of a block without marks.
-    pub const NONE: Liveness = Liveness { cells: 0, pages: 0 };
+    pub const NONE: Liveness = Liveness {
+        pages: 0,
+        begin: [0; 64],
+    };
+
+    /// Number of live cells that begin on these pages.
+    pub fn cells(&self, pages: Range<usize>) -> u32 {
+        self.begin[pages]
+            .iter()
+            .map(|&cells| u32::from(cells))
+            .sum()
+    }
 }
 
 impl Block {
-    /// The header of a free block at `start`.
-    pub(crate) fn new(start: usize) -> Block {
-        Block {
-            start,
-            free: AtomicUsize::new(0),
-            open: AtomicU64::new(0),
-            unswept: AtomicU64::new(0),
-            dirty: sync::AtomicU64::new(0),
-            next: sync::AtomicU32::new(NONE),
-            live: AtomicU32::new(0),
-            used: AtomicU32::new(0),
-            owner: AtomicU32::new(0),
-            bin: AtomicU8::new(0),
-            state: AtomicU8::new(State::Free as u8),
-            cold: AtomicBool::new(false),
-            closed_held: sync::AtomicBool::new(false),
-        }
-    }
-
     /// Address of the first byte.
     pub fn start(&self) -> usize {
-        self.start
+        self.start.load(Relaxed)
     }
 
-    /// The size class of the cells; means nothing while the block is free.
+    /// The size class of the cells; means nothing for a large object.
     pub fn bin(&self) -> Bin {
         Bin::from_index(self.bin.load(Relaxed) as usize)
     }
 
-    /// Which list the block is on.
+    /// Where the block is.
     pub fn state(&self) -> State {
         STATES[self.state.load(Relaxed) as usize]
     }
 
-    /// Number of the thread that owns the block, 0 for none.
-    pub fn owner(&self) -> u32 {
-        self.owner.load(Relaxed)
+    pub(crate) fn set_state(&self, state: State) {
+        self.state.store(state as u8, Relaxed);
+    }
+
+    /// Number of pages.
+    pub fn pages(&self) -> usize {
+        self.pages.load(Relaxed) as usize
     }
 
     /// Cells found live by the last collection.
@@ -143,253 +138,249 @@ impl Block {
         self.live.load(Relaxed)
     }
 
-    /// Cells found live by the last collection or handed out to a thread's free list since.
+    /// Cells found live by the last collection or handed out since.
     pub fn used_cells(&self) -> u32 {
         self.used.load(Relaxed)
     }
 
     /// Number of cells that pages are charged for (mimalloc's capacity).
-    pub fn capacity<C: Config>(&self) -> u32 {
-        Shape::<C>::of(self.bin()).cells_on(self.open())
-    }
-
-    /// Number of pages that are charged for this block.
-    pub fn charged_pages<C: Config>(&self) -> usize {
-        charged::<C>(self.open())
-    }
-
-    pub(crate) fn open(&self) -> u64 {
-        self.open.load(Relaxed)
-    }
-
-    pub(crate) fn unswept(&self) -> u64 {
-        self.unswept.load(Relaxed)
-    }
-
-    pub(crate) fn dirty(&self) -> u64 {
-        self.dirty.load(Acquire)
-    }
-
-    pub(crate) fn is_cold(&self) -> bool {
-        self.cold.load(Relaxed)
-    }
-
-    /// Notes whether the block is cold. Comes before a collection makes more pages dirty.
-    pub(crate) fn note_cold(&self) {
-        self.cold.store(self.dirty() != 0, Relaxed);
-    }
-
-    /// Waits until nobody else holds the closed pages. Each does for one batch of pages at most.
-    pub(crate) fn hold_closed(&self) -> ClosedPages<'_> {
-        let held = &self.closed_held;
-        while held
-            .compare_exchange(false, true, Acquire, Relaxed)
-            .is_err()
-        {
-            sync::yield_now();
+    pub fn capacity(&self) -> u32 {
+        match self.state() {
+            State::Large => 1,
+            _ => self.shape().cells_on(self.opened()),
         }
-        ClosedPages(self)
+    }
+
+    /// Bytes in the cells that the last collection found live.
+    pub fn live_bytes(&self) -> usize {
+        let cell = match self.state() {
+            State::Large => self.pages() * PAGE_BYTES,
+            _ => self.bin().cell_bytes(),
+        };
+        self.live_cells() as usize * cell
+    }
+
+    /// Number of pages, from the first one on, that are charged.
+    pub fn charged_pages(&self) -> usize {
+        self.opened()
+    }
+
+    pub(crate) fn opened(&self) -> usize {
+        self.opened.load(Relaxed) as usize
+    }
+
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.dirty.load(Relaxed)
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        Shape::new(self.bin(), self.first.load(Relaxed) as usize, self.pages())
+    }
+
+    pub(crate) fn swept(&self) -> usize {
+        self.swept.load(Relaxed) as usize
     }
 
     pub(crate) fn free_cells(&self) -> impl Iterator<Item = usize> + use<> {
         cells(self.free.load(Relaxed))
     }
 
-    pub(crate) fn set_place(&self, state: State, owner: u32) {
-        self.state.store(state as u8, Relaxed);
-        self.owner.store(owner, Relaxed);
+    /// The bump region that was put back, as addresses.
+    pub(crate) fn bump(&self) -> Range<usize> {
+        let start = self.start();
+        let address = |offset: &AtomicU32| start + offset.load(Relaxed) as usize;
+        address(&self.bump)..address(&self.bump_end)
     }
 
-    /// Gives a free block to `bin`. It has no cells until it grows.
-    pub(crate) fn init(&self, bin: Bin) {
-        debug_assert!(self.open() == 0 && self.state() == State::Free);
+    /// Makes this the header of a fresh block without an open page; the OS may hold its pages if they are `dirty`.
+    pub(crate) fn init(&self, start: usize, bin: Bin, pages: usize, dirty: bool) {
+        self.init_survivor(start, bin, pages, 0);
+        self.opened.store(0, Relaxed);
+        // There is no mark in it: no cell needs to be looked for.
+        self.swept.store((pages << LOG_PAGE_BYTES) as u32, Relaxed);
+        self.dirty.store(dirty, Relaxed);
+    }
+
+    /// Makes this the header of a survivor without a live cell.
+    fn init_survivor(&self, start: usize, bin: Bin, pages: usize, first: usize) {
+        self.start.store(start, Relaxed);
+        self.free.store(0, Relaxed);
+        self.bump.store(0, Relaxed);
+        self.bump_end.store(0, Relaxed);
+        self.pages.store(pages as u32, Relaxed);
+        self.opened.store(pages as u32, Relaxed);
+        self.first.store(first as u32, Relaxed);
+        self.swept.store(first as u32, Relaxed);
+        self.live.store(0, Relaxed);
+        self.used.store(0, Relaxed);
         self.bin.store(bin.index() as u8, Relaxed);
+        self.dirty.store(false, Relaxed);
+    }
+
+    /// Makes this the header of a large object, whose pages are all charged.
+    pub(crate) fn init_large(&self, start: usize, pages: usize) {
+        self.init_survivor(start, Bin::from_index(0), pages, 0);
+        self.used.store(1, Relaxed);
+        self.set_state(State::Large);
+    }
+
+    /// Notes that the large object is live.
+    pub(crate) fn note_live_object(&self) {
+        self.live.store(1, Relaxed);
+    }
+
+    /// Whether more of its pages can be opened.
+    pub(crate) fn can_grow(&self) -> bool {
+        self.opened() < self.pages()
+    }
+
+    /// How many pages have to be charged, at least and at most, before more of them are opened.
+    pub(crate) fn price<C: Config>(&self) -> (usize, usize) {
+        let (opened, pages) = (self.opened(), self.pages());
+        let least = match C::ACCOUNTING {
+            Accounting::Page => self.shape().next_opened(opened),
+            Accounting::Block => pages,
+        };
+        (least - opened, pages - opened)
+    }
+
+    /// Opens the next `pages` pages, for which the caller has paid, and returns the cells that this brings into
+    /// reach.
+    pub(crate) fn open(&self, pages: usize) -> Cells {
+        let opened = self.opened();
+        let now = opened + pages;
+        debug_assert!(now <= self.pages());
+        self.opened.store(now as u32, Relaxed);
+        let shape = self.shape();
+        let reached = shape.reached(opened, now);
+        let count = (reached.len() / shape.cell_bytes()) as u32;
+        debug_assert_ne!(count, 0, "a page is opened for no cell");
+        self.used.store(self.used_cells() + count, Relaxed);
+        Cells {
+            bump: self.start() + reached.start..self.start() + reached.end,
+            list: 0,
+            count,
+        }
+    }
+
+    /// Forgets the pages that are not open: how many there are.
+    pub(crate) fn cut_unopened(&self) -> usize {
+        let unopened = self.pages() - self.opened();
+        self.pages.store(self.opened() as u32, Relaxed);
+        unopened
+    }
+
+    /// Takes free cells on open pages: those that were put back, else some that are found by sweeping.
+    pub(crate) fn take(&self, marks: &MarkBits) -> Option<Cells> {
+        let cells = self.take_back().or_else(|| self.sweep(marks))?;
+        self.used.store(self.used_cells() + cells.count, Relaxed);
+        Some(cells)
+    }
+
+    fn take_back(&self) -> Option<Cells> {
+        let (list, bump) = (self.free.load(Relaxed), self.bump());
+        if list == 0 && bump.is_empty() {
+            return None;
+        }
+        self.free.store(0, Relaxed);
+        self.bump_end.store(self.bump.load(Relaxed), Relaxed);
+        let count = self.count(list, &bump);
+        Some(Cells { bump, list, count })
+    }
+
+    /// Takes back what is left of cells that came from this block.
+    pub(crate) fn put_back(&self, list: usize, bump: Range<usize>) {
+        let count = self.count(list, &bump);
+        self.free.store(list, Relaxed);
+        self.bump.store(
+            (bump.start.max(self.start()) - self.start()) as u32,
+            Relaxed,
+        );
+        self.bump_end
+            .store((bump.end.max(self.start()) - self.start()) as u32, Relaxed);
+        self.used.store(self.used_cells() - count, Relaxed);
+    }
+
+    fn count(&self, list: usize, bump: &Range<usize>) -> u32 {
+        (cells(list).count() + bump.len() / self.bin().cell_bytes()) as u32
     }
 
     /// Whether there may be a free cell on open pages.
     pub(crate) fn is_reusable(&self) -> bool {
-        self.unswept() != 0 || self.free.load(Relaxed) != 0
+        let end = self.first.load(Relaxed) + self.capacity() * self.bin().cell_bytes() as u32;
+        self.swept() < end as usize
+            || self.free.load(Relaxed) != 0
+            || self.bump.load(Relaxed) != self.bump_end.load(Relaxed)
     }
 
-    /// The pages that the next growth would open; none if the block has all its pages.
-    pub(crate) fn growth<C: Config>(&self) -> u64 {
-        Shape::<C>::of(self.bin()).growth(self.open())
-    }
-
-    /// Number of pages to charge before opening `growth`.
-    pub(crate) fn price<C: Config>(&self, growth: u64) -> usize {
-        match C::ACCOUNTING {
-            Accounting::Page => growth.count_ones() as usize,
-            Accounting::Block => C::BLOCK_PAGES - self.charged_pages::<C>(),
+    /// Finds dead cells, from where it stopped the last time: short stretches are linked until there is enough of
+    /// them, and a long one is taken as a bump region, as whoever allocates there need not have written to it.
+    fn sweep(&self, marks: &MarkBits) -> Option<Cells> {
+        let shape = self.shape();
+        let (start, cell) = (self.start(), shape.cell_bytes());
+        let end = shape.reached(0, self.opened()).end + start;
+        if start + self.swept() >= end {
+            return None;
         }
-    }
-
-    /// Opens the pages `growth`, for which the caller has paid, and returns the cells that this
-    /// brings into reach. No page may be unswept: a cell between a swept and a new page would come
-    /// twice. `dirty_pages` is the heap's count of them.
-    pub(crate) fn grow<C: Config>(&self, growth: u64, dirty_pages: &AtomicUsize) -> NonZeroUsize {
-        debug_assert!(!self.is_reusable());
-        let open = self.hold_closed().open(growth, dirty_pages);
-        let shape = Shape::<C>::of(self.bin());
-        let reached = shape.reached_by(growth, open);
-        let mut linker = Linker::new();
-        // SAFETY: the cells in reach are wholly on open pages, thus charged, and were not before, so
-        // they are on no list and hold no object. The caller owns the block.
-        unsafe {
-            linker.append(
-                self.start + reached.start,
-                self.start + reached.end,
-                shape.cell_bytes(),
-            );
-        }
-        let (head, count) = linker
-            .finish()
-            .expect("growth brings at least one cell into reach");
-        self.used.store(self.used_cells() + count, Relaxed);
-        head
-    }
-
-    /// Takes free cells on open pages: those that are linked already, else those of the next unswept
-    /// page that has any. The caller gets a list and owns its cells.
-    pub(crate) fn take<C: Config>(&self, marks: &MarkBits) -> Option<NonZeroUsize> {
-        if let Some(head) = NonZeroUsize::new(self.free.swap(0, Relaxed)) {
-            let count = cells(head.get()).count() as u32;
-            self.used.store(self.used_cells() + count, Relaxed);
-            return Some(head);
-        }
-        while self.unswept() != 0 {
-            let page = self.unswept().trailing_zeros() as usize;
-            self.unswept
-                .store(self.unswept() & (self.unswept() - 1), Relaxed);
-            if let Some((head, count)) = self.sweep_page::<C>(page, marks) {
-                self.used.store(self.used_cells() + count, Relaxed);
-                return Some(head);
+        let (mut at, mut linker, mut bump) = (start + self.swept(), Linker::new(), 0..0);
+        while at < end && bump.is_empty() && linker.count() * cell < LINKED_BYTES {
+            let live = marks.next(at..end).unwrap_or(end);
+            debug_assert_eq!((live - at) % cell, 0, "the mark at {live:#x} is at no cell");
+            if live - at >= BUMP_CELLS * cell {
+                bump = at..live;
+            } else {
+                // SAFETY: these cells lie between two marked ones, hence are not live; they are on open
+                // pages, and on no list since they have not been swept. The caller owns the block.
+                unsafe { linker.append(at, live, cell) };
             }
+            at = live + cell;
         }
-        None
+        self.swept.store((at.min(end) - start) as u32, Relaxed);
+        let count = (linker.count() + bump.len() / cell) as u32;
+        let list = linker.finish();
+        (count != 0).then_some(Cells { bump, list, count })
     }
 
-    /// Takes back what is left of a list of free cells that came from this block.
-    pub(crate) fn put_back(&self, head: usize) {
-        let count = cells(head).count() as u32;
-        self.free.store(head, Relaxed);
-        self.used.store(self.used_cells() - count, Relaxed);
-    }
-
-    /// Links the unmarked cells that begin in `page` and overlap open pages only. The others overlap
-    /// a page that is not charged, and come back when the block grows into it.
-    fn sweep_page<C: Config>(&self, page: usize, marks: &MarkBits) -> Option<(NonZeroUsize, u32)> {
-        let shape = Shape::<C>::of(self.bin());
-        let range = shape.beginning_in(page, self.open());
-        let (mut cell, end) = (self.start + range.start, self.start + range.end);
-        let page = self.start + page * PAGE_BYTES;
-        let mut linker = Linker::new();
-        for_each_marked(marks.of_page(page), |offset| {
-            let live = page + offset;
-            debug_assert_eq!(
-                (live - self.start) % shape.cell_bytes(),
-                0,
-                "the mark at {live:#x} is not at the start of a cell"
-            );
-            // SAFETY: these cells lie between two marked ones, hence are not live; they are on open
-            // pages, and on no list since their page has not been swept. The caller owns the block.
-            unsafe { linker.append(cell, live, shape.cell_bytes()) };
-            cell = live + shape.cell_bytes();
-        });
-        // SAFETY: as above, behind the last marked cell.
-        unsafe { linker.append(cell, end, shape.cell_bytes()) };
-        linker.finish()
-    }
-
-    /// Finds the live cells and the pages that they overlap: for each open page, the marks are
+    /// Finds the live cells and the pages that they overlap: for each page on which a cell is `marked`, the marks are
     /// counted and the last one tells how far its cell reaches.
-    pub(crate) fn liveness<C: Config>(&self, marks: &MarkBits) -> Liveness {
-        let shape = Shape::<C>::of(self.bin());
-        let words_of = |page: usize| marks.of_page(self.start + (page << LOG_PAGE_BYTES));
+    pub(crate) fn liveness(
+        &self,
+        marked: impl Iterator<Item = usize>,
+        marks: &MarkBits,
+    ) -> Liveness {
         let mut live = Liveness::NONE;
-        ones(self.open()).for_each(|page| prefetch(words_of(page)));
-        for page in ones(self.open()) {
-            if let Some((count, last)) = count_and_last(words_of(page)) {
-                live.cells += count;
+        let shape = self.shape();
+        for page in marked {
+            let words = marks.of_page(self.start() + (page << LOG_PAGE_BYTES));
+            if let Some((count, last)) = count_and_last(words) {
+                live.begin[page] = count as u16;
                 live.pages |= 1 << page | shape.pages_of((page << LOG_PAGE_BYTES) + last);
             }
         }
         debug_assert_eq!(
-            live.pages & !self.open(),
+            live.pages.checked_shr(self.opened() as u32).unwrap_or(0),
             0,
             "a live cell of the block at {:#x} overlaps a page that is not open",
-            self.start
+            self.start()
         );
         live
     }
 
-    /// Settles the block after marking: closes the pages that have no live cell (with page
-    /// accounting) and leaves the others to be swept. Returns the number of pages to uncharge.
-    pub(crate) fn settle<C: Config>(&self, live: Liveness) -> usize {
-        let open = self.open();
-        let keep = match C::ACCOUNTING {
-            Accounting::Block if live.cells != 0 => open,
-            _ => live.pages,
-        };
-        let close = open & !keep;
-        self.dirty.store(self.dirty() | close, Release);
-        self.open.store(keep, Relaxed);
-        self.free.store(0, Relaxed);
-        self.live.store(live.cells, Relaxed);
-        self.used.store(live.cells, Relaxed);
-        // Most blocks have nothing live, and are done with here.
-        let full = keep != 0 && self.capacity::<C>() == live.cells;
-        self.unswept.store(if full { 0 } else { keep }, Relaxed);
-        // With block accounting, all pages are closed or none.
-        charged::<C>(close)
-    }
-}
-
-/// Number of pages that are charged for `open` pages of a block.
-fn charged<C: Config>(open: u64) -> usize {
-    match C::ACCOUNTING {
-        Accounting::Page => open.count_ones() as usize,
-        Accounting::Block if open == 0 => 0,
-        Accounting::Block => C::BLOCK_PAGES,
-    }
-}
-
-/// The right to do something with pages of a block that are not open: its owner has it to open them, and
-/// whoever purges, to return them to the OS. So no page is returned that has been opened.
-pub(crate) struct ClosedPages<'a>(&'a Block);
-
-impl ClosedPages<'_> {
-    pub(crate) fn block(&self) -> &Block {
-        self.0
-    }
-
-    /// Returns the pages that are open then.
-    fn open(&self, pages: u64, dirty_pages: &AtomicUsize) -> u64 {
-        let open = self.0.open() | pages;
-        self.0.open.store(open, Relaxed);
-        self.remove_dirty(pages, dirty_pages);
-        open
-    }
-
-    /// Notes that `pages` are dirty no more, and counts them off from the heap's `dirty_pages`.
-    pub(crate) fn remove_dirty(&self, pages: u64, dirty_pages: &AtomicUsize) {
-        let dirty = self.0.dirty();
-        if dirty & pages != 0 {
-            self.0.dirty.store(dirty & !pages, Release);
-            dirty_pages.fetch_sub((dirty & pages).count_ones() as usize, Relaxed);
-        }
-    }
-}
-
-impl Drop for ClosedPages<'_> {
-    fn drop(&mut self) {
-        self.0.closed_held.store(false, Release);
+    /// Makes `header` that of the survivor which the pages `pages` of this block are, with so many live cells. It may
+    /// be this block's own.
+    pub(crate) fn survive(&self, header: &Block, pages: Range<usize>, live: u32) {
+        let start = self.start() + (pages.start << LOG_PAGE_BYTES);
+        let first = self.shape().first_behind(pages.start);
+        header.init_survivor(start, self.bin(), pages.len(), first);
+        header.live.store(live, Relaxed);
+        header.used.store(live, Relaxed);
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::marks::ones;
     use crate::{Blocks, Blocks64K};
     use std::collections::BTreeSet;
 
@@ -400,7 +391,6 @@ mod tests {
         block: Block,
         bits: *mut u64,
         marks: MarkBits,
-        dirty_pages: AtomicUsize,
         memory: *mut u8,
     }
 
@@ -416,25 +406,28 @@ mod tests {
             let memory = unsafe { std::alloc::alloc(LAYOUT) };
             let bits = Box::into_raw(vec![0u64; BITS].into_boxed_slice()).cast::<u64>();
             let start = memory.expose_provenance();
-            let block = Block::new(start);
-            block.init(bin);
+            let block = Block::default();
+            block.init(start, bin, Shape::most_pages::<C>(bin), false);
             OneBlock {
                 block,
                 bits,
                 // SAFETY: the bits cover the block and live as long as this value.
                 marks: unsafe { MarkBits::new(bits.expose_provenance(), start) },
-                dirty_pages: AtomicUsize::new(0),
                 memory,
             }
         }
 
+        fn offsets(&self, cells: Cells) -> Vec<usize> {
+            let bumped = cells.bump.step_by(self.block.bin().cell_bytes());
+            let all: Vec<usize> = bumped.chain(super::cells(cells.list)).collect();
+            assert_eq!(all.len(), cells.count as usize);
+            all.iter().map(|cell| cell - self.block.start()).collect()
+        }
+
         fn grow_fully(&self) -> Vec<usize> {
             let mut offsets = Vec::new();
-            while self.block.growth::<C>() != 0 {
-                let head = self
-                    .block
-                    .grow::<C>(self.block.growth::<C>(), &self.dirty_pages);
-                offsets.extend(cells(head.get()).map(|cell| cell - self.block.start));
+            while self.block.can_grow() {
+                offsets.extend(self.offsets(self.block.open(self.block.price::<C>().0)));
             }
             offsets
         }
@@ -444,10 +437,14 @@ mod tests {
             unsafe { *self.bits.add(offset / 512) |= 1 << (offset / 8 % 64) };
         }
 
-        fn swept(&self) -> Vec<usize> {
-            std::iter::from_fn(|| self.block.take::<C>(&self.marks))
-                .flat_map(|head| cells(head.get()))
-                .map(|cell| cell - self.block.start)
+        fn swept(&self, block: &Block) -> Vec<usize> {
+            let ahead = block.start() - self.block.start();
+            std::iter::from_fn(|| block.take(&self.marks))
+                .flat_map(|cells| {
+                    let bumped = cells.bump.step_by(block.bin().cell_bytes());
+                    bumped.chain(super::cells(cells.list)).collect::<Vec<_>>()
+                })
+                .map(|cell| cell - block.start() + ahead)
                 .collect()
         }
     }
@@ -467,29 +464,27 @@ mod tests {
     #[test]
     fn a_fresh_block_grows_page_by_page() {
         let one = OneBlock::new(Bin::holding(96));
-        assert_eq!(one.block.growth::<C>(), 1);
-        assert_eq!(one.block.price::<C>(1), 1);
-        let head = one.block.grow::<C>(1, &one.dirty_pages);
+        assert_eq!(one.block.price::<C>(), (1, 4));
         // 42 whole cells of 96 bytes lie on the first page; the 43rd reaches the second.
-        assert_eq!(cells(head.get()).count(), 42);
-        assert_eq!(one.block.capacity::<C>(), 42);
-        assert_eq!(one.block.growth::<C>(), 2);
-        let head = one.block.grow::<C>(2, &one.dirty_pages);
-        assert_eq!(cells(head.get()).next(), Some(one.block.start + 42 * 96));
+        assert_eq!(one.offsets(one.block.open(1)).len(), 42);
+        assert_eq!(one.block.capacity(), 42);
+        let next = one.offsets(one.block.open(2));
+        assert_eq!(next[0], 42 * 96);
+        assert_eq!(one.block.price::<C>(), (1, 1));
+        assert!(!one.block.is_reusable());
     }
 
     #[test]
     fn whole_blocks_are_paid_once() {
-        type Whole = Blocks<14, true>;
         let one = OneBlock::new(Bin::holding(96));
-        assert_eq!(one.block.price::<Whole>(one.block.growth::<Whole>()), 4);
-        one.block.grow::<Whole>(1, &one.dirty_pages);
-        assert_eq!(one.block.charged_pages::<Whole>(), 4);
-        assert_eq!(one.block.price::<Whole>(one.block.growth::<Whole>()), 0);
+        assert_eq!(one.block.price::<Blocks<14, true>>(), (4, 4));
+        one.block.open(4);
+        assert!(!one.block.can_grow());
     }
 
+    /// Every dead cell that lies wholly on pages with a live one is found once, in survivors of any shape.
     #[test]
-    fn sweeping_and_regrowing_yield_each_dead_cell_once() {
+    fn survivors_yield_each_dead_cell_once() {
         for bin in (0..C::BINS).map(Bin::from_index) {
             if cfg!(miri) && bin.index() % 5 != 4 {
                 continue;
@@ -497,22 +492,35 @@ mod tests {
             for stride in [1, 2, 3, 7, 50, 400] {
                 let one = OneBlock::new(bin);
                 let all = one.grow_fully();
+                let shape = one.block.shape();
                 let live: BTreeSet<_> = all.iter().copied().step_by(stride).skip(1).collect();
                 live.iter().for_each(|&offset| one.mark(offset));
-                let liveness = one.block.liveness::<C>(&one.marks);
-                assert_eq!(liveness.cells as usize, live.len());
-                let shape = Shape::<C>::of(bin);
+                let liveness = one.block.liveness(0..one.block.pages(), &one.marks);
                 let pages = live.iter().fold(0, |set, &cell| set | shape.pages_of(cell));
                 assert_eq!(liveness.pages, pages);
-                one.block.settle::<C>(liveness);
-                assert_eq!(one.block.charged_pages::<C>(), pages.count_ones() as usize);
-                let mut free = one.swept();
-                assert_eq!(free.len() + live.len(), one.block.capacity::<C>() as usize);
-                free.extend(one.grow_fully());
-                assert_eq!(one.block.used_cells() as usize, all.len());
-                free.extend(&live);
-                free.sort_unstable();
-                assert_eq!(free, all);
+                assert_eq!(liveness.cells(0..64) as usize, live.len());
+                let mut free = Vec::new();
+                let mut left = pages;
+                while left != 0 {
+                    let from = left.trailing_zeros() as usize;
+                    let to = from + (left >> from).trailing_ones() as usize;
+                    left &= !ones(u64::MAX >> (64 - (to - from)))
+                        .fold(0, |set, bit| set | 1 << (from + bit));
+                    let survivor = Block::default();
+                    one.block
+                        .survive(&survivor, from..to, liveness.cells(from..to));
+                    let found = one.swept(&survivor);
+                    let total = found.len() + survivor.live_cells() as usize;
+                    assert_eq!(total, survivor.capacity() as usize);
+                    assert_eq!(survivor.used_cells(), survivor.capacity());
+                    assert!(!survivor.is_reusable());
+                    free.extend(found);
+                }
+                let inside = |&&cell: &&usize| shape.pages_of(cell) & !pages == 0;
+                let mut known: Vec<usize> = free.iter().chain(&live).copied().collect();
+                known.sort_unstable();
+                let expected: Vec<usize> = all.iter().filter(inside).copied().collect();
+                assert_eq!(known, expected);
             }
         }
     }
@@ -520,21 +528,29 @@ mod tests {
     #[test]
     fn cells_put_back_are_taken_first() {
         let one = OneBlock::new(Bin::holding(1024));
-        let head = one.block.grow::<C>(1, &one.dirty_pages).get();
-        one.block.put_back(head);
-        assert_eq!(one.block.used_cells(), 0);
+        let cells = one.block.open(1);
+        one.block
+            .put_back(0, cells.bump.start + 1024..cells.bump.end);
+        assert_eq!(one.block.used_cells(), 1);
         assert!(one.block.is_reusable());
-        assert_eq!(one.block.take::<C>(&one.marks).unwrap().get(), head);
+        assert_eq!(one.swept(&one.block), [1024, 2048, 3072]);
         assert_eq!(one.block.used_cells(), 4);
     }
 
     #[test]
     fn a_large_cell_takes_its_pages_together() {
-        let block = Block::new(1 << 22);
-        block.init(Bin::holding(21_000));
-        // The cell of 22,528 bytes reaches into its sixth page.
-        let growth = block.growth::<Blocks64K>();
-        assert_eq!(growth, 0b11_1111);
-        assert_eq!(block.price::<Blocks64K>(growth), 6);
+        let block = Block::default();
+        let bin = Bin::holding(21_000);
+        block.init(1 << 22, bin, Shape::most_pages::<Blocks64K>(bin), false);
+        // The first cell of 22,528 bytes reaches into its sixth page.
+        assert_eq!(block.price::<Blocks64K>(), (6, 11));
+    }
+
+    #[test]
+    fn pages_that_are_not_open_are_cut_off() {
+        let one = OneBlock::new(Bin::holding(96));
+        one.block.open(1);
+        assert_eq!(one.block.cut_unopened(), 3);
+        assert_eq!((one.block.pages(), one.block.can_grow()), (1, false));
     }
 }

@@ -3,44 +3,41 @@
 //!
 //! With all threads stopped and marking done, the embedder
 //! 1. calls [`Local::release`](crate::Local::release) for every thread and [`Heap::begin_release`],
-//! 2. calls [`Heap::release_chunk`] for every chunk, in parallel if it likes, and uncharges what they
-//!    report,
+//! 2. calls [`Heap::release_chunks`] for every chunk, some at a time, in parallel if it likes, and uncharges what
+//!    they report,
 //! 3. lets the threads go on, and takes from [`Heap::purge`] while they do.
 //!
 //! Steps 1 and 2 may run in any order among the threads. They touch no cell and take time by the number of
-//! blocks, and of pages in blocks with a live cell; what takes time by the number of free pages is the third.
+//! blocks in use, and of pages with a live cell; what takes time by the number of free pages is the third.
 
 use crate::block::{Block, Liveness, State};
-use crate::config::Config;
-use crate::directory::Chunk;
+use crate::config::{Accounting, Config, LOG_PAGE_BYTES};
+use crate::directory::{Chunk, Page};
 use crate::heap::Heap;
-use crate::prefetch::prefetch;
-use crate::size_class::MAX_BINS;
+use crate::marks::ones;
+use crate::size_class::{Bin, MAX_BINS};
 use crate::stack::Chain;
-use std::iter::zip;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Range};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What the release of a chunk found; add those of all chunks.
+/// What the release of some chunks found; add those of all chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Released {
     /// Pages that were charged and are not any more: to be uncharged by the embedder.
     pub uncharged_pages: usize,
     /// Pages that remain charged.
     pub charged_pages: usize,
-    /// Cells that hold a live object.
+    /// Cells that hold a live object, and large objects.
     pub live_cells: usize,
-    /// Bytes in those cells.
+    /// Bytes in those cells, and in the pages of those large objects.
     pub live_bytes: usize,
 }
 
 impl Released {
-    /// Adds a block with a live object, after it has settled.
-    fn add_live<C: Config>(&mut self, block: &Block) {
-        let cells = block.live_cells() as usize;
-        self.charged_pages += block.charged_pages::<C>();
-        self.live_cells += cells;
-        self.live_bytes += cells * block.bin().cell_bytes();
+    fn add_survivor(&mut self, block: &Block) {
+        self.charged_pages += block.charged_pages();
+        self.live_cells += block.live_cells() as usize;
+        self.live_bytes += block.live_bytes();
     }
 }
 
@@ -53,22 +50,12 @@ impl AddAssign for Released {
     }
 }
 
-/// By how many headers [`Heap::release_chunk`] has them loaded before it comes to them.
-const HEADERS_AHEAD: usize = 8;
-
-/// The blocks of one chunk, sorted by where they go, so that each pool is touched once a chunk.
-struct Sorted {
-    free: Chain,
-    dirty: Chain,
-    part_dirty: Chain,
-    full: Chain,
-    unswept: [Chain; MAX_BINS],
-    available: [Chain; MAX_BINS],
-}
+/// By bin, survivors that may have free cells: so each pool is touched once a call.
+type Reusable = [Chain; MAX_BINS];
 
 impl<C: Config> Heap<C> {
-    /// Notes that the cell at `cell`, in a block of this heap, has been marked. Must be called for each before
-    /// the release of its chunk, by any thread: mark bits of other blocks are not looked at. That is what
+    /// Notes that the cell or the large object at `cell`, in this heap, has been marked. Must be called for each before
+    /// the release of its chunk, by any thread: mark bits of other pages are not looked at. That is what
     /// makes collections of large heaps short in which little is live.
     ///
     /// # Safety
@@ -83,94 +70,132 @@ impl<C: Config> Heap<C> {
         }
     }
 
-    /// Before marking, the addresses of the blocks of `chunk` in which cells have been marked: their bits,
+    /// Before marking, the addresses of the pages of `chunk` on which cells have been marked: their bits,
     /// and no others, have to be cleared. Forgets them.
     pub fn forget_marked(&self, chunk: Chunk) -> impl Iterator<Item = usize> + '_ {
         let start = self.directory.start(chunk);
         let marked = self.directory.marked(chunk).iter().enumerate();
         marked
             .filter(|(_, marked)| marked.load(Relaxed))
-            .map(move |(index, marked)| {
+            .map(move |(page, marked)| {
                 marked.store(false, Relaxed);
-                start + (index << C::LOG_BLOCK_BYTES)
+                start + (page << LOG_PAGE_BYTES)
             })
     }
 
-    /// Empties the pools; [`Heap::release_chunk`] fills them again.
+    /// Empties the pools; [`Heap::release_chunks`] fills them again.
     pub fn begin_release(&self) {
-        self.dirty_pages.store(0, Relaxed);
-        for (pool, _) in self.pools.all() {
-            pool.clear();
-        }
+        self.searched.reset();
+        self.pools.iter().for_each(|pool| pool.clear());
     }
 
-    /// Finds the live blocks and pages of `chunk` from the mark bits, closes pages without a live cell
-    /// (blocks without one, if blocks are charged as a whole), and puts the blocks into the pools.
-    /// Different chunks may be released by different threads at the same time.
-    pub fn release_chunk(&self, chunk: Chunk) -> Released {
+    /// Finds the live blocks and pages of `chunks` from the mark bits, makes free the pages that no live cell overlaps
+    /// (blocks without one, if blocks are charged as a whole), and puts blocks with free cells into the pools.
+    /// Different chunks may be released by different threads at the same time; of two chunks in one call, blocks
+    /// of the later come out of the pools first.
+    pub fn release_chunks(&self, chunks: &[Chunk]) -> Released {
         let mut released = Released::default();
-        let mut dirty_pages = 0;
-        let mut sorted = Sorted {
-            free: Chain::default(),
-            dirty: Chain::default(),
-            part_dirty: Chain::default(),
-            full: Chain::default(),
-            unswept: [Chain::default(); MAX_BINS],
-            available: [Chain::default(); MAX_BINS],
-        };
-        // Backwards, so that low addresses come out of the pools first.
-        let blocks = self.directory.headers(chunk);
-        let marked = self.directory.marked(chunk);
-        blocks.iter().rev().take(HEADERS_AHEAD).for_each(prefetch);
-        for (index, (block, marked)) in zip(blocks, marked).enumerate().rev() {
-            if let Some(ahead) = index.checked_sub(HEADERS_AHEAD) {
-                prefetch(&blocks[ahead]);
+        let mut reusable: Reusable = [Chain::default(); MAX_BINS];
+        for &chunk in chunks {
+            for (page, block) in self.directory.blocks_in(chunk) {
+                released.uncharged_pages += block.charged_pages();
+                match block.state() {
+                    State::Large => self.release_large(page, block, &mut released),
+                    _ => self.release_block(chunk, page, block, &mut released, &mut reusable),
+                }
             }
-            block.note_cold();
-            if block.state() != State::Free {
-                let live = match marked.load(Relaxed) {
-                    true => block.liveness::<C>(&self.marks),
-                    false => Liveness::NONE,
-                };
-                released.uncharged_pages += block.settle::<C>(live);
-            }
-            let is_live = block.open() != 0;
-            if is_live {
-                released.add_live::<C>(block);
-            }
-            let bin = block.bin().index();
-            let dirty = block.dirty().count_ones() as usize;
-            dirty_pages += dirty;
-            let (list, state) = if !is_live && dirty == C::BLOCK_PAGES {
-                (&mut sorted.dirty, State::Free)
-            } else if !is_live && dirty != 0 {
-                (&mut sorted.part_dirty, State::Free)
-            } else if !is_live {
-                (&mut sorted.free, State::Free)
-            } else if block.is_reusable() {
-                (&mut sorted.unswept[bin], State::PooledUnswept)
-            } else if block.growth::<C>() != 0 {
-                (&mut sorted.available[bin], State::PooledAvailable)
-            } else {
-                (&mut sorted.full, State::PooledFull)
-            };
-            block.set_place(state, 0);
-            list.push(&self.directory, self.directory.link_to(chunk, index));
         }
-        self.dirty_pages.fetch_add(dirty_pages, Relaxed);
-        self.add_sorted(&sorted);
+        released.uncharged_pages -= released.charged_pages;
+        for bin in (0..C::BINS).map(Bin::from_index) {
+            self.pools[bin.index()].push(&self.directory, reusable[bin.index()]);
+        }
         released
     }
 
-    fn add_sorted(&self, sorted: &Sorted) {
-        let pools = &self.pools;
-        pools.free.push(&self.directory, sorted.free);
-        pools.dirty.push(&self.directory, sorted.dirty);
-        pools.part_dirty.push(&self.directory, sorted.part_dirty);
-        pools.full.push(&self.directory, sorted.full);
-        for bin in 0..C::BINS {
-            pools.unswept[bin].push(&self.directory, sorted.unswept[bin]);
-            pools.available[bin].push(&self.directory, sorted.available[bin]);
+    fn release_large(&self, page: Page, object: &Block, released: &mut Released) {
+        // SAFETY: the object is in the range.
+        let noted = unsafe { self.directory.marked_at(object.start()) }.load(Relaxed);
+        if noted && self.marks.is_marked(object.start()) {
+            object.note_live_object();
+            released.add_survivor(object);
+        } else {
+            self.forget_block(page);
+            self.give_in_pause(page..page + object.pages(), true);
         }
+    }
+
+    fn release_block(
+        &self,
+        chunk: Chunk,
+        page: Page,
+        block: &Block,
+        released: &mut Released,
+        reusable: &mut Reusable,
+    ) {
+        let in_chunk = page - self.directory.page(chunk, 0);
+        let marked = &self.directory.marked(chunk)[in_chunk..][..block.opened()];
+        let live = if marked.iter().any(|page| page.load(Relaxed)) {
+            let pages = marked
+                .iter()
+                .enumerate()
+                .filter(|(_, page)| page.load(Relaxed));
+            block.liveness(pages.map(|(page, _)| page), &self.marks)
+        } else {
+            Liveness::NONE
+        };
+        let (pages, opened, dirty) = (block.pages(), block.opened(), block.is_dirty());
+        let keep = match C::ACCOUNTING {
+            Accounting::Block if live.pages != 0 => u64::MAX >> (64 - opened),
+            _ => live.pages,
+        };
+        if keep & 1 == 0 {
+            self.forget_block(page);
+        }
+        self.give_in_pause(page + opened..page + pages, dirty);
+        // From the back, as the survivor at the front takes over the header that all are made of.
+        let mut end = opened;
+        for run in runs_from_back(keep) {
+            self.give_in_pause(page + run.end..page + end, true);
+            end = run.start;
+            let first = page + run.start;
+            let survivor = self.directory.header(first);
+            let cells = live.cells(run.clone());
+            block.survive(survivor, run, cells);
+            self.directory.set_start(first, true);
+            if survivor.capacity() == cells {
+                survivor.set_state(State::Full);
+            } else {
+                survivor.set_state(State::Pooled);
+                reusable[survivor.bin().index()]
+                    .push(&self.directory, self.directory.link_to(first));
+            }
+            released.add_survivor(survivor);
+        }
+        self.give_in_pause(page..page + end, true);
+    }
+}
+
+/// The longest runs of ones in `set`, highest first.
+fn runs_from_back(set: u64) -> impl Iterator<Item = Range<usize>> {
+    let ends = ones(set & !(set >> 1));
+    let starts = ones(set & !(set << 1));
+    let runs: Vec<Range<usize>> = starts
+        .zip(ends)
+        .map(|(start, end)| start..end + 1)
+        .collect();
+    runs.into_iter().rev()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_come_from_the_back() {
+        let runs = |set| runs_from_back(set).collect::<Vec<_>>();
+        assert_eq!(runs(0), []);
+        assert_eq!(runs(0b1011_1001), [7..8, 3..6, 0..1]);
+        assert_eq!(runs(u64::MAX), [0..64]);
+        assert_eq!(runs(1 << 63), [63..64]);
     }
 }

@@ -7,8 +7,8 @@ use crate::size_class::{bins_up_to, Bin};
 pub const LOG_PAGE_BYTES: u32 = 12;
 /// Bytes in an OS page, the unit of charging.
 pub const PAGE_BYTES: usize = 1 << LOG_PAGE_BYTES;
-/// log2 of the bytes in a chunk.
-pub const LOG_CHUNK_BYTES: u32 = 22;
+/// log2 of the bytes in a chunk. For loom, which tries every interleaving, a chunk is small.
+pub const LOG_CHUNK_BYTES: u32 = if cfg!(loom) { 18 } else { 22 };
 /// Bytes in a chunk, the unit in which the embedder gives address space to a [`Heap`](crate::Heap).
 pub const CHUNK_BYTES: usize = 1 << LOG_CHUNK_BYTES;
 
@@ -28,12 +28,10 @@ pub trait Config: Copy + Send + Sync + 'static {
     /// What is charged.
     const ACCOUNTING: Accounting;
 
-    /// Bytes in a block; also the largest small object, because a block has no header inside it.
+    /// Bytes in the longest block; also the largest object in a cell, because a block has no header inside it.
     const BLOCK_BYTES: usize = 1 << Self::LOG_BLOCK_BYTES;
-    /// OS pages in a block: at most 64, so that one word can tell something about each of them.
+    /// OS pages in the longest block: at most 64, so that one word can tell something about each of them.
     const BLOCK_PAGES: usize = Self::BLOCK_BYTES / PAGE_BYTES;
-    /// Blocks in a chunk.
-    const CHUNK_BLOCKS: usize = CHUNK_BYTES / Self::BLOCK_BYTES;
     /// Number of bins whose cells fit into a block.
     const BINS: usize = bins_up_to(Self::BLOCK_BYTES);
 

@@ -1,36 +1,66 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The headers of all blocks, by address: one array of headers for each chunk, made when the chunk
-//! is added and freed with the heap. And which blocks have a marked cell, in one dense table.
+//! What is known of each chunk, by address: its free pages, the pages at which blocks begin, and a header for
+//! each page, of which the first page of a block uses its own. And which pages have a marked cell, in one dense table.
 
 use crate::block::Block;
-use crate::config::{Config, CHUNK_BYTES, LOG_CHUNK_BYTES};
+use crate::config::{Config, CHUNK_BYTES, LOG_CHUNK_BYTES, LOG_PAGE_BYTES};
+use crate::pages::{ones_of, PageSet, Pages, CHUNK_PAGES};
 use crate::stack::{Link, Links, NONE};
 use crate::sync;
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr::{null_mut, NonNull};
-use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
 /// Number of a chunk: its distance from the lowest address of the heap, in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk(pub(crate) usize);
 
-/// Address space for chunks, and the headers of those that were added.
+/// Number of a page: its distance from the lowest address of the heap, in pages.
+pub(crate) type Page = usize;
+
+/// What is known of a chunk.
+pub(crate) struct ChunkState {
+    pub pages: Pages,
+    /// Whether the embedder lets the heap use the chunk.
+    present: sync::AtomicBool,
+    /// The pages at which blocks begin.
+    starts: [sync::AtomicU64; CHUNK_PAGES / 64],
+    blocks: Box<[Block]>,
+}
+
+impl ChunkState {
+    fn new() -> Self {
+        ChunkState {
+            pages: Pages::default(),
+            present: sync::AtomicBool::new(false),
+            starts: std::array::from_fn(|_| sync::AtomicU64::new(0)),
+            blocks: unused_blocks(),
+        }
+    }
+
+    /// The pages, as numbers in the chunk, at which blocks begin.
+    pub fn starts(&self) -> PageSet {
+        std::array::from_fn(|word| self.starts[word].load(Relaxed))
+    }
+}
+
+/// Address space for chunks, and the state of those that were ever added.
 pub(crate) struct Directory<C: Config> {
     base: usize,
     len: usize,
     /// No chunk from this one on was added yet.
     end: AtomicUsize,
-    /// For each chunk in the range its headers, or null.
-    chunks: NonNull<AtomicPtr<Block>>,
-    /// For each block in the range whether a cell of it is marked.
+    /// For each chunk in the range its state, or null.
+    chunks: NonNull<AtomicPtr<ChunkState>>,
+    /// For each page in the range whether a cell that begins on it is marked.
     marked: NonNull<AtomicBool>,
     config: PhantomData<C>,
 }
 
-// SAFETY: the table is shared only through atomics, and headers consist of atomics.
+// SAFETY: the tables are shared only through atomics, and what they lead to consists of atomics.
 unsafe impl<C: Config> Send for Directory<C> {}
 // SAFETY: as above.
 unsafe impl<C: Config> Sync for Directory<C> {}
@@ -39,12 +69,12 @@ impl<C: Config> Directory<C> {
     pub fn new(range: Range<usize>) -> Self {
         assert!(
             range.start % CHUNK_BYTES == 0 && range.end % CHUNK_BYTES == 0 && !range.is_empty(),
-            "the range of a heap must be whole chunks of 4 MiB, not {range:#x?}"
+            "the range of a heap must be whole chunks of {CHUNK_BYTES} bytes, not {range:#x?}"
         );
         let len = range.len() >> LOG_CHUNK_BYTES;
         assert!(
-            len * C::CHUNK_BLOCKS < Link::MAX as usize,
-            "the range {range:#x?} has too many blocks"
+            len < Link::MAX as usize / CHUNK_PAGES,
+            "the range {range:#x?} has too many pages"
         );
         Directory {
             base: range.start,
@@ -57,51 +87,71 @@ impl<C: Config> Directory<C> {
     }
 
     fn chunks_layout(len: usize) -> Layout {
-        Layout::array::<AtomicPtr<Block>>(len).expect("a table of chunks fits into memory")
+        Layout::array::<AtomicPtr<ChunkState>>(len).expect("a table of chunks fits into memory")
     }
 
     fn marked_layout(len: usize) -> Layout {
-        let blocks = len * C::CHUNK_BLOCKS;
-        Layout::array::<AtomicBool>(blocks).expect("a table of blocks fits into memory")
+        Layout::array::<AtomicBool>(len * CHUNK_PAGES).expect("a table of pages fits into memory")
     }
 
-    fn table(&self) -> &[AtomicPtr<Block>] {
+    fn table(&self) -> &[AtomicPtr<ChunkState>] {
         // SAFETY: `new` made this many, and they live as long as the directory.
         unsafe { std::slice::from_raw_parts(self.chunks.as_ptr(), self.len) }
     }
 
-    /// Makes headers for the chunk at `start`.
+    /// Adds the chunk at `start`, without a free page.
     ///
     /// # Panics
-    /// If `start` is not a chunk of the range, or was added before.
+    /// If `start` is not a chunk of the range, or the chunk is there already.
     pub fn add(&self, start: usize) -> Chunk {
         let chunk = Chunk(start.wrapping_sub(self.base) >> LOG_CHUNK_BYTES);
         assert!(
             start % CHUNK_BYTES == 0 && chunk.0 < self.len,
             "{start:#x} is not a chunk in the range of the heap"
         );
-        let headers: Box<[Block]> = (0..C::CHUNK_BLOCKS)
-            .map(|index| Block::new(start + (index << C::LOG_BLOCK_BYTES)))
-            .collect();
-        let headers = Box::into_raw(headers);
         let slot = &self.table()[chunk.0];
-        if slot
-            .compare_exchange(null_mut(), headers.cast(), AcqRel, Acquire)
-            .is_err()
-        {
-            // SAFETY: it was a box a moment ago, and nobody else has seen it.
-            drop(unsafe { Box::from_raw(headers) });
-            panic!("the chunk at {start:#x} was added twice");
+        if slot.load(Acquire).is_null() {
+            let state = Box::into_raw(Box::new(ChunkState::new()));
+            if slot
+                .compare_exchange(null_mut(), state, AcqRel, Acquire)
+                .is_err()
+            {
+                // SAFETY: it was a box a moment ago, and nobody else has seen it.
+                drop(unsafe { Box::from_raw(state) });
+            }
         }
+        let was_present = self.state(chunk).present.swap(true, AcqRel);
+        assert!(!was_present, "the chunk at {start:#x} was added twice");
         self.end.fetch_max(chunk.0 + 1, AcqRel);
         chunk
     }
 
-    /// The chunks that were added, lowest address first.
+    /// Takes a chunk out again of which the caller has claimed all pages. Its state is kept, as others may look at
+    /// it at any time.
+    pub fn remove(&self, chunk: Chunk) {
+        self.state(chunk).present.store(false, Release);
+    }
+
+    /// The chunks that are there, lowest address first.
     pub fn chunks(&self) -> impl DoubleEndedIterator<Item = Chunk> + '_ {
-        (0..self.end.load(Acquire))
-            .map(Chunk)
-            .filter(|&chunk| !self.headers(chunk).is_empty())
+        let all = (0..self.end()).map(Chunk);
+        all.filter(|&chunk| self.is_present(chunk))
+    }
+
+    fn is_present(&self, chunk: Chunk) -> bool {
+        let state = self.find(chunk);
+        state.is_some_and(|state| state.present.load(Relaxed))
+    }
+
+    /// The chunk at `start`, if it is there.
+    pub fn present_at(&self, start: usize) -> Option<Chunk> {
+        let chunk = Chunk(start.checked_sub(self.base)? >> LOG_CHUNK_BYTES);
+        (chunk.0 < self.len && self.is_present(chunk)).then_some(chunk)
+    }
+
+    /// No chunk from this number on was ever added.
+    pub fn end(&self) -> usize {
+        self.end.load(Acquire)
     }
 
     /// Address of the chunk's first byte.
@@ -109,61 +159,96 @@ impl<C: Config> Directory<C> {
         self.base + (chunk.0 << LOG_CHUNK_BYTES)
     }
 
-    /// The headers of the chunk's blocks, none if it was never added.
-    pub fn headers(&self, chunk: Chunk) -> &[Block] {
-        let headers = self.table()[chunk.0].load(Acquire);
-        if headers.is_null() {
-            return &[];
-        }
-        // SAFETY: `add` put an array of this length here, which lives as long as the directory.
-        unsafe { std::slice::from_raw_parts(headers, C::CHUNK_BLOCKS) }
+    /// The state of the chunk, if it was ever added.
+    pub fn find(&self, chunk: Chunk) -> Option<&ChunkState> {
+        let state = self.table()[chunk.0].load(Acquire);
+        // SAFETY: null, or what `add` put here, which lives as long as the directory.
+        unsafe { state.as_ref() }
     }
 
-    /// For each block of the chunk whether a cell of it is marked.
+    /// The state of a chunk that was added.
+    pub fn state(&self, chunk: Chunk) -> &ChunkState {
+        self.find(chunk).expect("the chunk was added")
+    }
+
+    /// For each page of the chunk whether a cell that begins on it is marked.
     pub fn marked(&self, chunk: Chunk) -> &[AtomicBool] {
-        let all = NonNull::slice_from_raw_parts(self.marked, self.len * C::CHUNK_BLOCKS);
+        let all = NonNull::slice_from_raw_parts(self.marked, self.len * CHUNK_PAGES);
         // SAFETY: `new` made this many, zero is false, and they live as long as the directory.
         let all = unsafe { all.as_ref() };
-        &all[chunk.0 * C::CHUNK_BLOCKS..][..C::CHUNK_BLOCKS]
+        &all[chunk.0 * CHUNK_PAGES..][..CHUNK_PAGES]
     }
 
-    /// Whether a cell of the block that holds `address` is marked.
+    /// Whether a cell is marked that begins on the page that holds `address`.
     ///
     /// # Safety
     /// The address must be in the range.
     #[inline(always)]
     pub unsafe fn marked_at(&self, address: usize) -> &AtomicBool {
-        let index = (address - self.base) >> C::LOG_BLOCK_BYTES;
-        debug_assert!(index < self.len * C::CHUNK_BLOCKS);
-        // SAFETY: `new` made one for each block of the range.
-        unsafe { self.marked.add(index).as_ref() }
+        let page = (address - self.base) >> LOG_PAGE_BYTES;
+        debug_assert!(page < self.len * CHUNK_PAGES);
+        // SAFETY: `new` made one for each page of the range.
+        unsafe { self.marked.add(page).as_ref() }
     }
 
-    /// The link of block `index` of `chunk`.
-    pub fn link_to(&self, chunk: Chunk, index: usize) -> Link {
-        (chunk.0 * C::CHUNK_BLOCKS + index + 1) as Link
+    /// The number of page `page` of `chunk`.
+    pub fn page(&self, chunk: Chunk, page: usize) -> Page {
+        chunk.0 * CHUNK_PAGES + page
+    }
+
+    /// Address of the page's first byte.
+    pub fn address(&self, page: Page) -> usize {
+        self.base + (page << LOG_PAGE_BYTES)
+    }
+
+    /// The link that leads to the header of `page`.
+    pub fn link_to(&self, page: Page) -> Link {
+        (page + 1) as Link
+    }
+
+    /// The page whose header `link` leads to.
+    pub fn page_of(&self, link: Link) -> Page {
+        debug_assert_ne!(link, NONE);
+        link as usize - 1
+    }
+
+    /// The header of `page`, whose chunk was added.
+    #[inline]
+    pub fn header(&self, page: Page) -> &Block {
+        &self.state(Chunk(page / CHUNK_PAGES)).blocks[page % CHUNK_PAGES]
     }
 
     /// The block that `link` leads to.
-    ///
-    /// # Panics
-    /// If it leads to no block.
     #[inline]
     pub fn block(&self, link: Link) -> &Block {
-        debug_assert_ne!(link, NONE);
-        let index = link as usize - 1;
-        &self.headers(Chunk(index / C::CHUNK_BLOCKS))[index % C::CHUNK_BLOCKS]
+        self.header(self.page_of(link))
     }
 
-    /// The block that holds the byte at `address`, if a chunk was added there.
-    pub fn block_at(&self, address: usize) -> Option<&Block> {
-        let offset = address.checked_sub(self.base)?;
-        let chunk = Chunk(offset >> LOG_CHUNK_BYTES);
-        if chunk.0 >= self.len {
-            return None;
+    /// Notes that a block begins at `page`, or that none does.
+    pub fn set_start(&self, page: Page, begins: bool) {
+        let starts = &self.state(Chunk(page / CHUNK_PAGES)).starts;
+        let (word, bit) = (page % CHUNK_PAGES / 64, 1 << (page % 64));
+        if begins {
+            starts[word].fetch_or(bit, Relaxed);
+        } else {
+            starts[word].fetch_and(!bit, Relaxed);
         }
-        self.headers(chunk)
-            .get((offset % CHUNK_BYTES) >> C::LOG_BLOCK_BYTES)
+    }
+
+    /// The blocks of `chunk`, lowest address first, each with its first page.
+    pub fn blocks_in(&self, chunk: Chunk) -> impl Iterator<Item = (Page, &Block)> {
+        let state = self.state(chunk);
+        ones_of(state.starts()).map(move |page| (self.page(chunk, page), &state.blocks[page]))
+    }
+
+    /// Splits a run into the parts in each chunk.
+    pub fn parts(&self, run: Range<Page>) -> impl Iterator<Item = (Chunk, Range<usize>)> {
+        let chunks = run.start / CHUNK_PAGES..run.end.div_ceil(CHUNK_PAGES);
+        chunks.map(move |chunk| {
+            let base = chunk * CHUNK_PAGES;
+            let pages = run.start.max(base) - base..run.end.min(base + CHUNK_PAGES) - base;
+            (Chunk(chunk), pages)
+        })
     }
 }
 
@@ -176,11 +261,10 @@ impl<C: Config> Links for Directory<C> {
 impl<C: Config> Drop for Directory<C> {
     fn drop(&mut self) {
         for chunk in self.table() {
-            let headers = chunk.load(Acquire);
-            if !headers.is_null() {
-                let headers = std::ptr::slice_from_raw_parts_mut(headers, C::CHUNK_BLOCKS);
-                // SAFETY: `add` made it from a box of this length, and nobody uses it any more.
-                drop(unsafe { Box::from_raw(headers) });
+            let state = chunk.load(Acquire);
+            if !state.is_null() {
+                // SAFETY: `add` made it from a box, and nobody uses it any more.
+                drop(unsafe { Box::from_raw(state) });
             }
         }
         // SAFETY: `new` allocated them with these layouts.
@@ -189,6 +273,20 @@ impl<C: Config> Drop for Directory<C> {
             dealloc(self.marked.as_ptr().cast(), Self::marked_layout(self.len));
         }
     }
+}
+
+/// Headers for a chunk. Those of pages at which no block begins cost no memory.
+#[cfg(not(loom))]
+fn unused_blocks() -> Box<[Block]> {
+    let layout = Layout::array::<Block>(CHUNK_PAGES).expect("headers of a chunk fit into memory");
+    let blocks = NonNull::slice_from_raw_parts(zeroed::<Block>(layout), CHUNK_PAGES);
+    // SAFETY: allocated with the layout of this slice; all zero is an unused header, as `Block` says.
+    unsafe { Box::from_raw(blocks.as_ptr()) }
+}
+
+#[cfg(loom)]
+fn unused_blocks() -> Box<[Block]> {
+    (0..CHUNK_PAGES).map(|_| Block::default()).collect()
 }
 
 /// A table of the size of `layout`, which is not empty. Zeroed by the OS: a wide range costs no memory until
@@ -212,22 +310,58 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_found_by_link_and_by_address() {
+    fn headers_are_found_by_link_and_by_address() {
         let directory = directory();
         assert_eq!(directory.chunks().count(), 0);
         let high = directory.add(BASE + 5 * CHUNK_BYTES);
         let low = directory.add(BASE + CHUNK_BYTES);
         assert_eq!(directory.chunks().collect::<Vec<_>>(), [low, high]);
         assert_eq!(directory.start(high), BASE + 5 * CHUNK_BYTES);
-        for (index, block) in directory.headers(high).iter().enumerate() {
-            let link = directory.link_to(high, index);
-            assert!(std::ptr::eq(directory.block(link), block));
-            let last = block.start() + C::BLOCK_BYTES - 1;
-            assert!(std::ptr::eq(directory.block_at(last).unwrap(), block));
+        for page in [0, 1, CHUNK_PAGES - 1].map(|page| directory.page(high, page)) {
+            let header = directory.header(page);
+            assert!(std::ptr::eq(
+                directory.block(directory.link_to(page)),
+                header
+            ));
+            assert_eq!(directory.address(page) - BASE, page << LOG_PAGE_BYTES);
         }
-        for outside in [0, BASE, BASE + 8 * CHUNK_BYTES] {
-            assert!(directory.block_at(outside).is_none());
-        }
+    }
+
+    #[test]
+    fn blocks_begin_where_it_was_noted() {
+        let directory = directory();
+        let chunk = directory.add(BASE);
+        let pages = [0, 63, 64, 1023];
+        pages
+            .iter()
+            .for_each(|&page| directory.set_start(page, true));
+        directory.set_start(63, false);
+        let found: Vec<Page> = directory.blocks_in(chunk).map(|(page, _)| page).collect();
+        assert_eq!(found, [0, 64, 1023]);
+    }
+
+    #[test]
+    fn runs_are_split_by_chunk() {
+        let run = CHUNK_PAGES - 3..2 * CHUNK_PAGES + 5;
+        let parts: Vec<_> = directory().parts(run).collect();
+        let last = CHUNK_PAGES - 3..CHUNK_PAGES;
+        assert_eq!(
+            parts,
+            [
+                (Chunk(0), last),
+                (Chunk(1), 0..CHUNK_PAGES),
+                (Chunk(2), 0..5)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_chunk_comes_back_after_it_was_removed() {
+        let directory = directory();
+        let chunk = directory.add(BASE);
+        directory.remove(chunk);
+        assert_eq!(directory.chunks().count(), 0);
+        assert_eq!(directory.add(BASE), chunk);
     }
 
     #[test]
@@ -245,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "whole chunks of 4 MiB")]
+    #[should_panic(expected = "whole chunks of")]
     fn ranges_are_whole_chunks() {
         Directory::<C>::new(BASE..BASE + 4096);
     }

@@ -1,87 +1,131 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Free lists: cells linked through their first word, and the heads that a thread pops from.
+//! What a thread allocates from: by bin a bump region, and a free list whose cells are linked through their first word.
 //!
-//! The layout of [`Heads`] is part of the plugin ABI. The VM places it in its thread structure, and
-//! compiled code allocates from bin `b` so:
+//! The layout of [`Heads`] is part of the plugin ABI. The VM places it in its thread structure, and compiled code
+//! allocates from bin `b` so, with `head` the address of the thread's `Head` of `b`:
 //!
 //! ```text
-//! cell = load(thread + heads + b * HEAD_BYTES)
-//! if cell == 0 goto slow path
-//! store(thread + heads + b * HEAD_BYTES, load(cell))
+//! cell = load(head.cursor)
+//! if cell != load(head.end)
+//!     store(head.cursor, cell + cell size of b)
+//! else
+//!     cell = load(head.free)
+//!     if cell == 0 goto slow path
+//!     store(head.free, load(cell))
 //! ```
 //!
-//! For an object of constant size, `b` is a constant. For one of variable size up to
-//! [`SMALL_BYTES`](crate::SMALL_BYTES) it is the byte `(size + 7) >> 3` of
-//! [`SMALL_BINS`](crate::SMALL_BINS).
+//! For an object of constant size, `b` and its cell size are constants. For one of variable size, `b` is the byte
+//! `(size + 7) >> 3` of [`BINS_BY_WORDS`](crate::BINS_BY_WORDS), and the cell size stands in the head.
 
 use crate::size_class::{Bin, MAX_BINS};
 use std::num::NonZeroUsize;
+use std::ops::Range;
 
-/// Bytes in a free-list head: an address, or 0 for an empty list.
-pub const HEAD_BYTES: usize = 8;
+/// Bytes in [`Head`].
+pub const HEAD_BYTES: usize = 32;
 /// Bytes in [`Heads`], whatever the block size, so that one VM serves every build.
 pub const HEADS_BYTES: usize = MAX_BINS * HEAD_BYTES + size_of::<u64>();
 
-/// The heads of a thread's free lists, by bin: the list of the block that the thread allocates from.
-/// Used by one thread at a time, or by the collector while that thread is stopped. All zero is empty.
+/// The free cells of one bin that a thread has at hand. All zero is none.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Head {
+    /// Address of the next cell of the bump region; equal to `end` if the region is empty.
+    cursor: usize,
+    /// Where the bump region ends: a whole number of cells from `cursor`.
+    end: usize,
+    /// Address of the first cell of the free list, or 0.
+    free: usize,
+    /// Bytes in a cell of this bin, whenever there is a bump region.
+    cell_bytes: usize,
+}
+
+/// The heads of all bins: what the thread has of the blocks that it allocates from. Used by one thread at a time, or
+/// by the collector while that thread is stopped. All zero is empty.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Heads {
-    free: [usize; MAX_BINS],
-    /// Bytes of all cells that were ever put into the lists. As cells are taken without a count, this is
+    bins: [Head; MAX_BINS],
+    /// Bytes of all cells that were ever put into the heads. As cells are taken without a count, this is
     /// how much the thread has allocated, and a little more.
     refilled_bytes: u64,
 }
 
-const _: () = assert!(size_of::<Heads>() == HEADS_BYTES && size_of::<usize>() == HEAD_BYTES);
+const _: () = assert!(size_of::<Heads>() == HEADS_BYTES && size_of::<Head>() == HEAD_BYTES);
+
+/// Free cells of one block on their way to a thread or back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Cells {
+    /// Addresses between which cells lie one behind the other.
+    pub bump: Range<usize>,
+    /// Address of the first of the linked ones, or 0.
+    pub list: usize,
+    /// How many there are in both.
+    pub count: u32,
+}
 
 impl Default for Heads {
     fn default() -> Self {
         Heads {
-            free: [0; MAX_BINS],
+            bins: [Head::default(); MAX_BINS],
             refilled_bytes: 0,
         }
     }
 }
 
 impl Heads {
-    /// Takes a free cell of `bin`, or nothing if the list is empty: the fast path. The contents of
-    /// the cell are arbitrary.
+    /// Takes a free cell of `bin`, or nothing if there is none: the fast path. The contents of the cell are
+    /// arbitrary.
     #[inline(always)]
     pub fn pop(&mut self, bin: Bin) -> Option<NonZeroUsize> {
-        let cell = NonZeroUsize::new(self.free[bin.index()])?;
-        // SAFETY: a head other than 0 was put here by `Local`, and is a free cell of the heap that
+        let head = &mut self.bins[bin.index()];
+        if head.cursor != head.end {
+            let cell = head.cursor;
+            head.cursor += bin.cell_bytes();
+            return NonZeroUsize::new(cell);
+        }
+        let cell = NonZeroUsize::new(head.free)?;
+        // SAFETY: an address other than 0 was put here by `Local`, and is a free cell of the heap that
         // this thread alone may touch.
-        self.free[bin.index()] = unsafe { next(cell.get()) };
+        head.free = unsafe { next(cell.get()) };
         Some(cell)
     }
 
-    /// Whether there is no free cell in the list of `bin`.
+    /// Whether there is no free cell of `bin`.
     #[inline(always)]
     pub fn is_empty(&self, bin: Bin) -> bool {
-        self.free[bin.index()] == 0
+        let head = &self.bins[bin.index()];
+        head.cursor == head.end && head.free == 0
     }
 
     /// The free cells of `bin`, in the order in which they will be handed out.
     pub(crate) fn cells(&self, bin: Bin) -> impl Iterator<Item = usize> + '_ {
-        cells(self.free[bin.index()])
+        let head = &self.bins[bin.index()];
+        let bumped = (head.cursor..head.end).step_by(bin.cell_bytes());
+        bumped.chain(cells(head.free))
     }
 
-    /// Fills the list of `bin`, which is empty, with the `count` cells that begin at `head`.
-    pub(crate) fn fill(&mut self, bin: Bin, head: NonZeroUsize, count: u32) {
+    /// Gives `cells` to `bin`, which has none.
+    pub(crate) fn fill(&mut self, bin: Bin, cells: Cells) {
         debug_assert!(self.is_empty(bin));
-        self.free[bin.index()] = head.get();
-        self.refilled_bytes += u64::from(count) * bin.cell_bytes() as u64;
+        self.bins[bin.index()] = Head {
+            cursor: cells.bump.start,
+            end: cells.bump.end,
+            free: cells.list,
+            cell_bytes: bin.cell_bytes(),
+        };
+        self.refilled_bytes += u64::from(cells.count) * bin.cell_bytes() as u64;
     }
 
-    /// Empties the list of `bin` and returns its head.
-    pub(crate) fn take(&mut self, bin: Bin) -> usize {
-        std::mem::take(&mut self.free[bin.index()])
+    /// Takes what `bin` has: its list and its bump region.
+    pub(crate) fn take(&mut self, bin: Bin) -> (usize, Range<usize>) {
+        let head = std::mem::take(&mut self.bins[bin.index()]);
+        (head.free, head.cursor..head.end)
     }
 
-    /// Empties all lists.
+    /// Empties all heads.
     pub(crate) fn clear(&mut self) {
-        self.free = [0; MAX_BINS];
+        self.bins = [Head::default(); MAX_BINS];
     }
 }
 
@@ -104,7 +148,7 @@ unsafe fn next(cell: usize) -> usize {
 pub(crate) struct Linker {
     head: usize,
     last: usize,
-    count: u32,
+    count: usize,
 }
 
 impl Linker {
@@ -137,13 +181,18 @@ impl Linker {
         }
     }
 
-    /// The head of the list and its length, or nothing if no cell was appended.
-    pub(crate) fn finish(self) -> Option<(NonZeroUsize, u32)> {
+    /// Number of cells so far.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The first cell of the list, or 0 if none was appended.
+    pub(crate) fn finish(self) -> usize {
         if self.last != 0 {
             // SAFETY: `append`'s caller vouched for the last cell.
             unsafe { set_next(self.last, 0) };
         }
-        NonZeroUsize::new(self.head).map(|head| (head, self.count))
+        self.head
     }
 }
 
@@ -160,8 +209,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_popped_in_the_order_they_were_linked() {
-        let mut memory = [7usize; 32];
+    fn a_bump_region_comes_before_the_list() {
+        let mut memory = [7usize; 64];
         let base = memory.as_mut_ptr().expose_provenance();
         let mut linker = Linker::new();
         // SAFETY: all within `memory`.
@@ -169,24 +218,29 @@ mod tests {
             linker.append(base, base + 64, 32);
             linker.append(base + 128, base + 129, 32);
         }
-        let (head, count) = linker.finish().unwrap();
-        assert_eq!(count, 3);
+        assert_eq!(linker.count(), 3);
         let mut heads = Heads::default();
         let bin = Bin::holding(32);
-        heads.fill(bin, head, count);
-        assert_eq!(heads.refilled_bytes, 3 * 32);
-        assert_eq!(heads.cells(bin).count(), 3);
+        let cells = Cells {
+            bump: base + 256..base + 320,
+            list: linker.finish(),
+            count: 5,
+        };
+        heads.fill(bin, cells);
+        assert_eq!(heads.refilled_bytes, 5 * 32);
+        assert_eq!(heads.cells(bin).count(), 5);
         let popped: Vec<_> = std::iter::from_fn(|| heads.pop(bin))
             .map(|cell| cell.get() - base)
             .collect();
-        assert_eq!(popped, [0, 32, 128]);
+        assert_eq!(popped, [256, 288, 0, 32, 128]);
         assert!(heads.is_empty(bin));
         // Point 7 of the design: nothing but links is written.
         assert_eq!(memory[1..4], [7; 3]);
+        assert_eq!(memory[32..], [7; 32]);
     }
 
     #[test]
     fn no_cells_make_no_list() {
-        assert!(Linker::new().finish().is_none());
+        assert_eq!(Linker::new().finish(), 0);
     }
 }

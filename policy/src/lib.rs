@@ -9,69 +9,64 @@
 //! ## Words
 //!
 //! A *cell* holds one object. A *block* holds cells of one size class, its *bin*. A *page* is always
-//! an OS page of 4 KiB. A *chunk* is 4 MiB of address space, the unit in which the heap grows.
+//! an OS page of 4 KiB. A *run* is a number of adjacent pages. A *chunk* is 4 MiB of address space, the unit in which
+//! the heap grows. An object above the largest cell is a *large object*.
 //!
 //! ## The data structure
 //!
 //! ```text
-//!  thread                                                     shared
-//!  Heads   [list of bin 0][list of bin 1] ...                 Heap
-//!              |                                                Directory: chunk -> headers of its blocks
-//!              v  cells, linked through their first word        Pools
-//!            [ ]->[ ]->[ ]->0   (cells of the current block)      free        blocks of no bin
-//!                                                                 dirty       the same, with dirty pages at first
-//!                                                                 unswept     by bin: may have free cells
-//!  Local   by bin                                                 available   by bin: can grow
-//!            current    the block that the list comes from        full        nothing left
-//!            unswept    may have free cells on charged pages    MarkBits: 1 bit for 8 bytes, the embedder's
-//!            available  can grow
-//!            full       nothing left until the next collection
+//!  thread                                                  shared
+//!  Heads   by bin                                          Heap
+//!            cursor, end  a bump region ------+              Directory: chunk -> its state
+//!            free         a list of cells --+ |                Pages    free, dirty: one bit a page
+//!                                           v v                starts   one bit a page: a block begins
+//!            [ ][ ][x][ ][x][ ][ ][ ][ ]  cells                Block    a header for each page
+//!                                                            pools      by bin: blocks that may have free cells
+//!  Local   by bin                                            searched   where a search for a run begins
+//!            current  the block they are from                MarkBits: 1 bit for 8 bytes, the embedder's
 //!
 //!  Block (header, outside of the block)
-//!    bin, state, owner, link      which list it is on, and whose
-//!    free                         cells already linked, while it is nobody's current block
-//!    open     one bit a page      its cells can be handed out; with page accounting: is charged
-//!    unswept  one bit a page      open, but its dead cells have not been linked since the collection
-//!    dirty    one bit a page      not open, but the OS may still hold it
-//!    cold                         had dirty pages when the last collection began
-//!    live, used                   cells live at the last collection; and with those handed out since
+//!    pages, opened     length; how many pages, from the front, are charged
+//!    first, swept      offsets of the first cell, and of the first cell that is not known to be dead or live
+//!    free, bump        what is left of a list and a region, while it is nobody's current block
+//!    live, used        cells live at the last collection; and with those handed out since
 //! ```
 //!
-//! A page of a block in use goes round: *closed* (not charged; none of its cells can be had), *open*
-//! by growth, *unswept* after a collection that found a live cell on it, swept, and closed again
-//! by a collection that found none. A fresh block has all its pages closed, so growing a block page by
-//! page (mimalloc's capacity and reserved) and refilling holes in old blocks are the same step:
-//! charge the pages of the lowest cell that cannot be had yet, and link the cells that this brings
-//! into reach. A cell can be handed out only if all pages that it overlaps are open. A cell between an
-//! open and a closed page therefore waits until the block grows into the closed one; it needs no note.
+//! The unit that changes hands is a run. A block and a large object are runs. What a collection finds dead goes back
+//! page by page to the free pages of its chunk, from which any bin or large object can take it.
 //!
-//! Every block is in exactly one list at any time. Lists are intrusive; those of a thread are plain,
-//! those of the heap are lock-free stacks. Blocks change hands only through the stacks.
+//! A page goes round: *free*; claimed by a block; *open*, which is charged, when the block grows into it; free again, after a
+//! collection that found no live cell on it. The pages between which it lies may stay in use: then the block is split, and
+//! what is left of it goes on as blocks of fewer pages. A cell can be handed out only if all pages that it overlaps are
+//! open. A dead cell that overlaps a page that has gone waits until its last page goes too.
+//!
+//! Of a fresh block, whole pages are handed out as a bump region: nothing is linked. Of a block with live cells, long
+//! stretches of dead cells are handed out so, and short ones are linked.
 //!
 //! ## What each phase does
 //!
-//! | phase | `Heads` | `Local` | block | pools |
+//! | phase | `Heads` | `Local` | block | chunk, pools |
 //! |---|---|---|---|---|
-//! | allocation, fast path | pops a cell | - | - | - |
-//! | slow path, reuse | gets the free cells of one page | makes an unswept block current, files the old one | sweeps its next unswept page | adopts from `unswept` |
-//! | slow path, growth | gets the cells of a new page | makes an available, adopted or free block current | opens pages, once charged | adopts from `available`, then from `dirty`, then from `free` |
-//! | thread exit ([`Local::give_up`]) | emptied | emptied | gets back what was left of its list | get all blocks of the thread |
-//! | marking ([`Heap::note_marked`]) | - | - | those with a marked cell are noted | - |
+//! | allocation, fast path | bumps, or pops a cell | - | - | - |
+//! | slow path, reuse | gets dead cells | makes a pooled block current | is swept as far as needed | adopts from the pool |
+//! | slow path, growth | gets a bump region | makes a fresh block current | opens pages, once charged | claims a run: dirty before clean, long before short |
+//! | thread exit ([`Local::give_up`]) | emptied | emptied | gets back what was left, loses pages that are not open | gets all blocks of the thread |
+//! | marking ([`Heap::note_marked`]) | - | - | - | pages with a marked cell are noted |
 //! | [`Local::release`] | emptied | emptied | - | - |
-//! | [`Heap::begin_release`] | - | - | - | emptied |
-//! | [`Heap::release_chunk`] | - | - | closes dead pages, makes the others unswept, counts live cells | get every block of the chunk |
-//! | [`Heap::purge`], while threads run | - | - | dirty pages return to the OS, those of cold blocks first | - |
+//! | [`Heap::begin_release`] | - | - | - | pools emptied |
+//! | [`Heap::release_chunks`] | - | - | dead ones vanish, others are cut to their live pages | dead pages become free and dirty, pools filled |
+//! | [`Heap::purge`], while threads run | - | - | - | free dirty pages return to the OS |
 //!
 //! ## What the embedder does
 //!
 //! - It chooses a [`Config`], reserves a range and mark bits, and adds chunks when
-//!   [`Refill::Chunk`] asks for one.
+//!   [`Refill::Chunks`] asks for some. It may take them out again with [`Heap::remove_chunk`].
 //! - It allocates by [`Heads::pop`] (or compiled code that does the same) and calls [`Local::refill`]
-//!   when that fails. [`Refill::Charge`] asks it to charge pages, which is where it may poll for a
-//!   collection. As the library itself never calls out, no collection can run in its middle.
-//! - Before marking it clears the mark bits of the blocks that [`Heap::forget_marked`] yields; when it marks a cell, it
+//!   when that fails, and [`Local::large`] for large objects. [`Refill::Charge`] asks it to charge pages, which is where
+//!   it may poll for a collection. As the library itself never calls out, no collection can run in its middle.
+//! - Before marking it clears the mark bits of the pages that [`Heap::forget_marked`] yields; when it marks a cell, it
 //!   calls [`Heap::note_marked`].
-//! - At the end of marking it runs the steps of [`Heap::release_chunk`], and those of [`Heap::purge`] when threads
+//! - At the end of marking it runs the steps of [`Heap::release_chunks`], and those of [`Heap::purge`] when threads
 //!   run again. Mark bits must then stay as they are until the next collection, because sweeping is lazy.
 //! - In debug builds it calls [`Heap::verify`].
 //!
@@ -87,8 +82,8 @@ mod local;
 mod marks;
 #[doc(hidden)]
 pub mod pages;
-mod prefetch;
 mod purge;
+mod runs;
 mod shape;
 mod size_class;
 #[doc(hidden)]
@@ -105,11 +100,11 @@ pub use config::{
     LOG_CHUNK_BYTES, LOG_PAGE_BYTES, PAGE_BYTES,
 };
 pub use directory::Chunk;
-pub use heads::{Heads, HEADS_BYTES, HEAD_BYTES};
+pub use heads::{Head, Heads, HEADS_BYTES, HEAD_BYTES};
 pub use heap::Heap;
 pub use local::{Local, Refill};
 pub use marks::{MarkBits, LOG_GRANULE_BYTES};
 pub use purge::PageRange;
-pub use size_class::{Bin, MAX_BINS, SMALL_BINS, SMALL_BYTES};
+pub use size_class::{Bin, BINS_BY_WORDS, CELL_BYTES_BY_BIN, MAX_BINS};
 pub use statistics::{BinStatistics, Statistics};
 pub use verify::Thread;

@@ -2,6 +2,7 @@
 //! The embedder's mark bits, read a 64-bit word at a time.
 
 use crate::config::PAGE_BYTES;
+use std::ops::Range;
 
 /// log2 of the bytes of heap that one mark bit stands for.
 pub const LOG_GRANULE_BYTES: u32 = 3;
@@ -43,6 +44,28 @@ impl MarkBits {
         // SAFETY: `new` demands that the words be readable and unchanging for pages of the heap, and
         // no other page comes here.
         unsafe { &*std::ptr::with_exposed_provenance(word) }
+    }
+
+    /// The lowest marked address in `range`, which begins at a granule and lies in one chunk.
+    pub(crate) fn next(&self, range: Range<usize>) -> Option<usize> {
+        let mut at = range.start;
+        while at < range.end {
+            let words = self.of_page(at - at % PAGE_BYTES);
+            let granule = (at % PAGE_BYTES) >> LOG_GRANULE_BYTES;
+            let first = words[granule / 64] & (u64::MAX << (granule % 64));
+            let rest = words[granule / 64 + 1..].iter().copied();
+            let found = std::iter::once(first)
+                .chain(rest)
+                .enumerate()
+                .find(|&(_, word)| word != 0);
+            at -= at % PAGE_BYTES;
+            if let Some((index, word)) = found {
+                let granule = (granule / 64 + index) * 64 + word.trailing_zeros() as usize;
+                return Some(at + (granule << LOG_GRANULE_BYTES)).filter(|&mark| mark < range.end);
+            }
+            at += PAGE_BYTES;
+        }
+        None
     }
 
     /// Whether the object in the cell at `cell` is marked.
@@ -114,5 +137,11 @@ mod tests {
         assert_eq!(marks.of_page(heap + PAGE_BYTES), &words(&[24, 4000]));
         assert!(marks.is_marked(heap + PAGE_BYTES + 4000));
         assert!(!marks.is_marked(heap + PAGE_BYTES + 4008));
+        let mark = |offset| heap + PAGE_BYTES + offset;
+        assert_eq!(marks.next(heap..mark(25)), Some(mark(24)));
+        assert_eq!(marks.next(heap..mark(24)), None);
+        assert_eq!(marks.next(mark(24)..mark(4096)), Some(mark(24)));
+        assert_eq!(marks.next(mark(32)..mark(4096)), Some(mark(4000)));
+        assert_eq!(marks.next(mark(4008)..mark(4096)), None);
     }
 }

@@ -6,6 +6,7 @@
 //! once. A page whose bit is clear belongs to whoever claimed it.
 
 use crate::config::{CHUNK_BYTES, PAGE_BYTES};
+use crate::marks::ones;
 use crate::sync::AtomicU64;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -147,6 +148,12 @@ fn fit(run: Range<usize>, wanted: Wanted) -> Option<Range<usize>> {
     let start = run.start.next_multiple_of(wanted.align);
     let pages = run.end.checked_sub(start)?;
     (pages >= wanted.least).then(|| start..start + pages.min(wanted.most))
+}
+
+/// The pages in a set, lowest first.
+pub fn ones_of(set: PageSet) -> impl Iterator<Item = usize> {
+    let word = |(word, bits): (usize, u64)| ones(bits).map(move |bit| word * 64 + bit);
+    set.into_iter().enumerate().flat_map(word)
 }
 
 /// The longest runs of adjacent pages in a set, lowest first.

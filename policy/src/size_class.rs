@@ -20,14 +20,17 @@
 
 /// Number of bins for the largest block (256 KiB): the length of every array indexed by bin.
 pub const MAX_BINS: usize = bins_up_to(MAX_CELL_BYTES);
-/// Objects up to this size find their bin in [`SMALL_BINS`].
-pub const SMALL_BYTES: usize = 1024;
-/// The bin of an object of up to [`SMALL_BYTES`] bytes, indexed by its size in words (rounded up).
-/// Part of the plugin ABI: compiled code may read it for objects of variable size.
-pub static SMALL_BINS: [u8; SMALL_BYTES / 8 + 1] = SMALL;
+/// The bin of an object of up to 256 KiB, indexed by its size in words (rounded up).
+/// Part of the plugin ABI: compiled code reads it for objects of variable size.
+pub static BINS_BY_WORDS: [u8; MAX_CELL_BYTES / 8 + 1] = bins_by_words();
 
-/// [`SMALL_BINS`] as a constant, so that the bin of a constant size is one in every crate.
-const SMALL: [u8; SMALL_BYTES / 8 + 1] = small_bins();
+/// Bytes in the cells of each bin. Part of the plugin ABI, as well.
+pub static CELL_BYTES_BY_BIN: [u32; MAX_BINS] = CELL_BYTES;
+
+/// Objects up to this size find their bin in [`SMALL`], others by some shifts.
+const SMALL_BYTES: usize = 1024;
+/// The same for small sizes as a constant, so that the bin of a constant size is one in every crate.
+const SMALL: [u8; SMALL_BYTES / 8 + 1] = bins_by_words();
 
 const MAX_CELL_BYTES: usize = 256 << 10;
 const CELL_BYTES: [u32; MAX_BINS] = cell_sizes();
@@ -135,8 +138,8 @@ const fn cell_sizes() -> [u32; MAX_BINS] {
     sizes
 }
 
-const fn small_bins() -> [u8; SMALL_BYTES / 8 + 1] {
-    let mut table = [0; SMALL_BYTES / 8 + 1];
+const fn bins_by_words<const LEN: usize>() -> [u8; LEN] {
+    let mut table = [0; LEN];
     let mut bin = 0;
     let mut words = 0;
     while words < table.len() {
@@ -168,6 +171,8 @@ mod tests {
                 smallest_bin(size),
                 "size {size}"
             );
+            let by_words = BINS_BY_WORDS[size.div_ceil(8)] as usize;
+            assert_eq!(by_words, smallest_bin(size), "size {size}");
         }
     }
 

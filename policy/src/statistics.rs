@@ -4,6 +4,7 @@
 use crate::block::State;
 use crate::config::Config;
 use crate::heap::Heap;
+use crate::pages::PageSet;
 
 /// Occupancy of one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +15,7 @@ pub struct BinStatistics {
     pub live_cells: usize,
     /// Cells found live then or handed to a thread since.
     pub used_cells: usize,
-    /// Cells that lie wholly on pages that are open.
+    /// Cells that lie wholly on pages that are charged.
     pub capacity: usize,
     /// Pages charged.
     pub charged_pages: usize,
@@ -36,9 +37,11 @@ impl BinStatistics {
 pub struct Statistics {
     /// By bin.
     pub bins: Vec<BinStatistics>,
-    /// Blocks of no bin.
-    pub free_blocks: usize,
-    /// Pages that are not charged but may be resident.
+    /// Of objects above the largest cell: each is a block and a cell.
+    pub large: BinStatistics,
+    /// Pages that no block has.
+    pub free_pages: usize,
+    /// Those of them that may be resident.
     pub dirty_pages: usize,
 }
 
@@ -48,22 +51,30 @@ impl<C: Config> Heap<C> {
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics {
             bins: vec![BinStatistics::default(); C::BINS],
-            free_blocks: 0,
+            large: BinStatistics::default(),
+            free_pages: 0,
             dirty_pages: 0,
         };
+        for chunk in self.chunks() {
+            let pages = &self.directory.state(chunk).pages;
+            statistics.free_pages += count(&pages.free_pages());
+            statistics.dirty_pages += count(&pages.dirty_pages());
+        }
         for block in self.blocks() {
-            statistics.dirty_pages += block.dirty().count_ones() as usize;
-            if block.state() == State::Free {
-                statistics.free_blocks += 1;
-                continue;
-            }
-            let bin = &mut statistics.bins[block.bin().index()];
+            let bin = match block.state() {
+                State::Large => &mut statistics.large,
+                _ => &mut statistics.bins[block.bin().index()],
+            };
             bin.blocks += 1;
             bin.live_cells += block.live_cells() as usize;
             bin.used_cells += block.used_cells() as usize;
-            bin.capacity += block.capacity::<C>() as usize;
-            bin.charged_pages += block.charged_pages::<C>();
+            bin.capacity += block.capacity() as usize;
+            bin.charged_pages += block.charged_pages();
         }
         statistics
     }
+}
+
+fn count(pages: &PageSet) -> usize {
+    pages.iter().map(|word| word.count_ones() as usize).sum()
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The atomics through which threads hand blocks to each other; loom's own under `cfg(loom)`, so
+//! The atomics through which threads hand memory to each other; loom's own under `cfg(loom)`, so
 //! that it can try every interleaving.
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-#[cfg(loom)]
-pub use loom::thread::yield_now;
+pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-#[cfg(not(loom))]
-pub use std::thread::yield_now;
+pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};

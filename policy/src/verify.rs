@@ -3,22 +3,26 @@
 
 use crate::block::{Block, State};
 use crate::config::{Config, LOG_PAGE_BYTES};
+use crate::directory::{Chunk, Page};
 use crate::heads::Heads;
 use crate::heap::Heap;
 use crate::local::Local;
 use crate::marks::for_each_marked;
-use crate::shape::Shape;
+use crate::pages::{ones_of, CHUNK_PAGES};
 use crate::size_class::Bin;
-use crate::stack::{Link, NONE};
+use crate::stack::NONE;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A thread's side of the allocator, as [`Heap::verify`] looks at it.
 pub type Thread<'a> = (&'a Local, &'a Heads);
 
+/// By first page, the blocks that threads allocate from, each with the thread's heads.
+type CurrentBlocks<'a> = HashMap<Page, &'a Heads>;
+
 impl<C: Config> Heap<C> {
-    /// Checks that every block is in exactly one list, the one that its header names; that the cells
-    /// on free lists belong to their block, lie on charged pages, are on one list and are not marked;
+    /// Checks that every page is free or in exactly one block; that every block is where its header says; that the
+    /// free cells that are at hand belong to their block, lie on charged pages, are there once and are not marked;
     /// that each block's count of used cells is right; and that `charged_pages`, the embedder's count,
     /// equals a recount. `threads` are all threads that allocate.
     ///
@@ -27,24 +31,15 @@ impl<C: Config> Heap<C> {
     /// # Errors
     /// Says in one line what is wrong first.
     pub fn verify(&self, threads: &[Thread<'_>], charged_pages: usize) -> Result<(), String> {
-        self.verify_lists(threads)?;
-        let (counted, dirty) = (self.dirty_pages(), self.statistics().dirty_pages);
-        if counted != dirty {
-            return Err(format!(
-                "{counted} pages are counted as dirty, a recount finds {dirty}"
-            ));
-        }
+        let current = self.verify_places(threads)?;
+        self.verify_pages()?;
         let mut recount: usize = threads.iter().map(|(local, _)| local.unused_credit()).sum();
-        let current = self.current_blocks(threads);
-        for block in self.blocks() {
-            recount += block.charged_pages::<C>();
-            if block.state() == State::Free {
-                if block.open() != 0 {
-                    return Err(format!("free block {:#x} has charged pages", block.start()));
-                }
-                continue;
-            }
-            let used = self.verify_cells(block, current.get(&block.start()).copied())?;
+        for (page, block) in self.blocks_by_page() {
+            recount += block.charged_pages();
+            let used = match block.state() {
+                State::Large => 1,
+                _ => self.verify_cells(block, current.get(&page).copied())?,
+            };
             if used != block.used_cells() as usize {
                 return Err(format!(
                     "block {:#x} has {used} used cells, its header says {}",
@@ -62,156 +57,200 @@ impl<C: Config> Heap<C> {
     }
 
     /// Checks that every mark is at the start of a cell that was handed out, as far as is known: not on
-    /// a page that is not open, and not on a free list. To be called after marking and before the
+    /// a page that is not charged, and not on a free cell at hand. To be called after marking and before the
     /// release.
     ///
     /// # Errors
     /// Says in one line what is wrong first.
     pub fn verify_marks(&self, threads: &[Thread<'_>]) -> Result<(), String> {
         let current = self.current_blocks(threads);
-        for block in self.blocks() {
-            let shape = Shape::<C>::of(block.bin());
-            let listed = self.listed_cells(block, current.get(&block.start()).copied());
-            let free: HashSet<usize> = listed.collect();
-            for page in 0..C::BLOCK_PAGES {
-                let mut marked = Vec::new();
-                let start = page << LOG_PAGE_BYTES;
-                let words = self.marks.of_page(block.start() + start);
-                for_each_marked(words, |offset| marked.push(start + offset));
-                for offset in marked {
-                    let cell = block.start() + offset;
-                    // SAFETY: the cell is in a block of the heap.
-                    if !unsafe { self.directory.marked_at(cell) }.load(Relaxed) {
-                        return Err(format!("nobody has noted the mark at {cell:#x}"));
-                    }
-                    if offset % shape.cell_bytes() != 0
-                        || shape.pages_of(offset) & !block.open() != 0
-                    {
-                        return Err(format!("the mark at {cell:#x} is at no cell in use"));
-                    }
-                    if free.contains(&cell) {
-                        return Err(format!("free cell {cell:#x} is marked"));
-                    }
+        let mut marks = HashSet::new();
+        for chunk in self.chunks() {
+            self.verify_noted(chunk, &mut marks)?;
+        }
+        for (page, block) in self.blocks_by_page() {
+            if block.state() == State::Large {
+                marks.remove(&block.start());
+                continue;
+            }
+            let shape = block.shape();
+            let free: HashSet<usize> = self
+                .cells_at_hand(block, current.get(&page).copied())
+                .collect();
+            let reach = shape.reached(0, block.opened());
+            for offset in reach.step_by(shape.cell_bytes()) {
+                let cell = block.start() + offset;
+                if marks.remove(&cell) && free.contains(&cell) {
+                    return Err(format!("free cell {cell:#x} is marked"));
                 }
+            }
+        }
+        match marks.iter().next() {
+            None => Ok(()),
+            Some(mark) => Err(format!("the mark at {mark:#x} is at no cell in use")),
+        }
+    }
+
+    /// Adds the marks of a chunk, and checks that each was noted.
+    fn verify_noted(&self, chunk: Chunk, marks: &mut HashSet<usize>) -> Result<(), String> {
+        for (page, noted) in self.directory.marked(chunk).iter().enumerate() {
+            let start = self.directory.start(chunk) + (page << LOG_PAGE_BYTES);
+            let words = self.marks.of_page(start);
+            if noted.load(Relaxed) {
+                for_each_marked(words, |offset| {
+                    marks.insert(start + offset);
+                });
+            } else if words.iter().any(|&word| word != 0) {
+                return Err(format!(
+                    "nobody has noted the marks of the page at {start:#x}"
+                ));
             }
         }
         Ok(())
     }
 
-    /// The cells of `block` that are on free lists: the thread's, if it is current, and its own.
-    fn listed_cells<'a>(
+    /// The free cells of `block` that the thread has that allocates from it, and that were put back.
+    fn cells_at_hand<'a>(
         &self,
-        block: &Block,
-        current: Option<(&'a Heads, Bin)>,
+        block: &'a Block,
+        heads: Option<&'a Heads>,
     ) -> impl Iterator<Item = usize> + use<'a, C> {
-        let handed_out = current
-            .into_iter()
-            .flat_map(|(heads, bin)| heads.cells(bin));
-        handed_out.chain(block.free_cells())
+        let bin = block.bin();
+        let with_thread = heads.into_iter().flat_map(move |heads| heads.cells(bin));
+        let put_back = block.bump().step_by(bin.cell_bytes());
+        with_thread.chain(block.free_cells()).chain(put_back)
     }
 
-    /// The cells that were handed out and have not been collected, with their sizes. Cells on the
-    /// free lists of `threads` are not among them.
+    /// The cells that were handed out and have not been collected, and large objects, with their sizes. Cells that
+    /// `threads` have at hand are not among them.
     pub fn used_cells(&self, threads: &[Thread<'_>]) -> Vec<(usize, usize)> {
         let current = self.current_blocks(threads);
         let mut used = Vec::new();
-        for block in self.blocks().filter(|b| b.state() != State::Free) {
-            let listed = self.listed_cells(block, current.get(&block.start()).copied());
-            let free: HashSet<usize> = listed.collect();
-            let shape = Shape::<C>::of(block.bin());
-            used.extend(
-                shape
-                    .offsets()
-                    .filter(|&offset| self.is_off_unswept(block, offset))
-                    .map(|offset| block.start() + offset)
-                    .filter(|cell| !free.contains(cell))
-                    .map(|cell| (cell, shape.cell_bytes())),
-            );
+        for (page, block) in self.blocks_by_page() {
+            if block.state() == State::Large {
+                used.push((block.start(), block.pages() << LOG_PAGE_BYTES));
+                continue;
+            }
+            let heads = current.get(&page).copied();
+            let free: HashSet<usize> = self.cells_at_hand(block, heads).collect();
+            let cells = self.known_cells(block).filter(|cell| !free.contains(cell));
+            used.extend(cells.map(|cell| (cell, block.bin().cell_bytes())));
         }
         used
     }
 
-    /// Whether the cell at `offset` is either live or within the reach of a free list.
-    fn is_off_unswept(&self, block: &Block, offset: usize) -> bool {
-        let shape = Shape::<C>::of(block.bin());
-        let unswept = block.unswept() >> (offset >> LOG_PAGE_BYTES) & 1 != 0;
-        shape.pages_of(offset) & !block.open() == 0
-            && (!unswept || self.marks.is_marked(block.start() + offset))
+    /// The cells of a block on charged pages but those that are dead and have not been found yet.
+    fn known_cells<'a>(&'a self, block: &'a Block) -> impl Iterator<Item = usize> + 'a {
+        let shape = block.shape();
+        let reach = shape.reached(0, block.opened());
+        reach
+            .step_by(shape.cell_bytes())
+            .filter(|&offset| {
+                offset < block.swept() || self.marks.is_marked(block.start() + offset)
+            })
+            .map(|offset| block.start() + offset)
     }
 
-    fn current_blocks<'a>(&self, threads: &[Thread<'a>]) -> HashMap<usize, (&'a Heads, Bin)> {
-        let mut blocks = HashMap::new();
+    fn current_blocks<'a>(&self, threads: &[Thread<'a>]) -> CurrentBlocks<'a> {
+        let mut blocks = CurrentBlocks::new();
         for (local, heads) in threads {
-            for bin in (0..C::BINS).map(Bin::from_index) {
-                let current = local.owned[bin.index()].current;
-                if current != NONE {
-                    blocks.insert(self.block(current).start(), (*heads, bin));
-                }
+            for &link in local.current.iter().filter(|&&link| link != NONE) {
+                blocks.insert(self.directory.page_of(link), *heads);
             }
         }
         blocks
     }
 
-    fn verify_lists(&self, threads: &[Thread<'_>]) -> Result<(), String> {
-        let mut seen = HashSet::new();
-        let mut visit = |link: Link, state: State, owner: u32, bin: Option<Bin>| {
-            let block = self.block(link);
-            if !seen.insert(link) {
-                return Err(format!("block {:#x} is in two lists", block.start()));
+    /// Checks that each page of each chunk is free or in one block, and that the count of dirty pages is right.
+    fn verify_pages(&self) -> Result<(), String> {
+        let mut owned = HashSet::new();
+        for (page, block) in self.blocks_by_page() {
+            if block.pages() == 0 || block.start() != self.directory.address(page) {
+                return Err(format!("page {page} is not where {block:?} begins"));
             }
-            if (block.state(), block.owner()) != (state, owner)
-                || bin.is_some_and(|bin| bin != block.bin())
-            {
-                return Err(format!(
-                    "{block:?} is in the list {state:?} of owner {owner} and bin {bin:?}"
-                ));
+            if let Some(page) = (page..page + block.pages()).find(|&page| !owned.insert(page)) {
+                return Err(format!("page {page} is in two blocks"));
             }
-            Ok(())
-        };
-        for (pool, state) in self.pools.all() {
+        }
+        let mut dirty = 0;
+        for chunk in self.chunks() {
+            let pages = &self.directory.state(chunk).pages;
+            dirty += ones_of(pages.dirty_pages()).count();
+            for page in ones_of(pages.free_pages()).map(|page| self.directory.page(chunk, page)) {
+                if !owned.insert(page) {
+                    return Err(format!("page {page} is free and in a block"));
+                }
+            }
+        }
+        if dirty != self.dirty_pages() {
+            let counted = self.dirty_pages();
+            return Err(format!(
+                "{counted} pages are counted as dirty, a recount finds {dirty}"
+            ));
+        }
+        let all = self.chunks().count() * CHUNK_PAGES;
+        match owned.len() {
+            len if len == all => Ok(()),
+            len => Err(format!("{len} of {all} pages are free or in a block")),
+        }
+    }
+
+    /// Checks that each block is in the pool or with the thread that its header says.
+    fn verify_places<'a>(&self, threads: &[Thread<'a>]) -> Result<CurrentBlocks<'a>, String> {
+        let mut places = HashMap::new();
+        for (pool, bin) in self.pools.iter().zip((0..C::BINS).map(Bin::from_index)) {
             for link in pool.iter(&self.directory) {
-                visit(link, state, 0, None)?;
+                let block = self.block(link);
+                if block.bin() != bin || places.insert(link, State::Pooled).is_some() {
+                    return Err(format!(
+                        "{block:?} is twice in a pool, or in that of {bin:?}"
+                    ));
+                }
             }
         }
         for (local, heads) in threads {
             for bin in (0..C::BINS).map(Bin::from_index) {
-                let owned = &local.owned[bin.index()];
-                if owned.current != NONE {
-                    visit(owned.current, State::Current, local.owner(), Some(bin))?;
-                } else if !heads.is_empty(bin) {
-                    return Err(format!("{bin:?} has free cells of no block"));
-                }
-                for (chain, state) in [
-                    (owned.unswept, State::Unswept),
-                    (owned.available, State::Available),
-                    (owned.full, State::Full),
-                ] {
-                    for link in chain.iter(&self.directory) {
-                        visit(link, state, local.owner(), Some(bin))?;
+                let link = local.current[bin.index()];
+                if link == NONE {
+                    if !heads.is_empty(bin) {
+                        return Err(format!("{bin:?} has free cells of no block"));
                     }
+                } else if self.block(link).bin() != bin
+                    || places.insert(link, State::Current).is_some()
+                {
+                    return Err(format!(
+                        "{:?} has two owners, or another bin than {bin:?}",
+                        self.block(link)
+                    ));
                 }
             }
         }
-        let blocks = self.blocks().count();
-        if seen.len() != blocks {
-            return Err(format!("{} of {blocks} blocks are in a list", seen.len()));
+        for (page, block) in self.blocks_by_page() {
+            let listed = places.remove(&self.directory.link_to(page));
+            let expected = match block.state() {
+                state @ (State::Pooled | State::Current) => Some(state),
+                _ => None,
+            };
+            if listed != expected {
+                return Err(format!("{block:?} is {listed:?}"));
+            }
         }
-        Ok(())
+        match places.keys().next() {
+            None => Ok(self.current_blocks(threads)),
+            Some(&link) => Err(format!("{:?} is on a list, but no block", self.block(link))),
+        }
     }
 
-    /// Checks the free cells of `block` and returns the number of cells that are used.
-    fn verify_cells(&self, block: &Block, current: Option<(&Heads, Bin)>) -> Result<usize, String> {
-        let shape = Shape::<C>::of(block.bin());
+    /// Checks the free cells of `block` that are at hand and returns the number of cells that are used.
+    fn verify_cells(&self, block: &Block, heads: Option<&Heads>) -> Result<usize, String> {
+        let shape = block.shape();
         let mut free = HashSet::new();
-        for cell in self.listed_cells(block, current) {
+        for cell in self.cells_at_hand(block, heads) {
             let offset = cell.wrapping_sub(block.start());
-            if offset >= C::BLOCK_BYTES || offset % shape.cell_bytes() != 0 {
-                return Err(format!(
-                    "{cell:#x} is no cell of block {:#x}",
-                    block.start()
-                ));
+            if !shape.is_cell(offset) {
+                return Err(format!("{cell:#x} is no cell of {block:?}"));
             }
-            if shape.pages_of(offset) & !block.open() != 0 {
+            if offset >= shape.reached(0, block.opened()).end {
                 return Err(format!(
                     "free cell {cell:#x} is on a page that is not charged"
                 ));
@@ -219,14 +258,14 @@ impl<C: Config> Heap<C> {
             if self.marks.is_marked(cell) {
                 return Err(format!("free cell {cell:#x} is marked"));
             }
-            if block.unswept() >> (offset >> LOG_PAGE_BYTES) & 1 != 0 {
-                return Err(format!("free cell {cell:#x} is on an unswept page"));
+            if offset >= block.swept() {
+                return Err(format!("free cell {cell:#x} has not been swept"));
             }
             if !free.insert(cell) {
-                return Err(format!("free cell {cell:#x} is in two lists"));
+                return Err(format!("free cell {cell:#x} is there twice"));
             }
         }
-        let reach = shape.offsets().filter(|&o| self.is_off_unswept(block, o));
-        Ok(reach.count() - block.free_cells().count())
+        let put_back = block.free_cells().count() + block.bump().len() / shape.cell_bytes();
+        Ok(self.known_cells(block).count() - put_back)
     }
 }

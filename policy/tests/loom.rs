@@ -7,10 +7,10 @@ use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use loom::sync::Arc;
 use loom::thread;
+use shardsweep_policy::pages::{runs, Pages, Source, Wanted};
 use shardsweep_policy::stack::{Chain, Link, Links, Stack, NONE};
 use shardsweep_policy::sync::AtomicU32;
 use shardsweep_policy::*;
-use std::num::NonZeroUsize;
 use std::sync::{OnceLock, PoisonError};
 
 /// Blocks with a content that only their owner may touch: loom fails on any race.
@@ -136,7 +136,77 @@ fn three_threads_pop_and_push() {
     });
 }
 
-type C = Blocks<18, false>;
+/// Chunks are small under loom: 64 pages, of which a block has at most 4.
+type C = Blocks<14, false>;
+const CHUNK_PAGES: usize = CHUNK_BYTES / PAGE_BYTES;
+
+fn wanted(pages: usize) -> Wanted {
+    Wanted {
+        least: pages,
+        most: pages,
+        align: 1,
+    }
+}
+
+/// Two threads claim runs that overlap, of which one fits twice: each page has one owner.
+#[test]
+fn a_page_is_claimed_once() {
+    loom::model(|| {
+        let pages = Arc::new(Pages::default());
+        pages.give(0..5, false);
+        let other = Arc::clone(&pages);
+        let thread = thread::spawn(move || other.claim(Source::Any, wanted(2)));
+        let mine = pages.claim(Source::Any, wanted(3));
+        let theirs = thread.join().unwrap();
+        let mut owned: Vec<usize> = [mine, theirs]
+            .into_iter()
+            .flatten()
+            .flat_map(|run| run.pages)
+            .collect();
+        owned.extend(runs(&pages.free_pages()).flatten());
+        owned.sort_unstable();
+        assert_eq!(owned, [0, 1, 2, 3, 4]);
+    });
+}
+
+/// A run is given back while another thread searches: what it claims is whole, and none is lost.
+#[test]
+fn a_run_that_comes_back_is_claimed_or_left() {
+    loom::model(|| {
+        let pages = Arc::new(Pages::default());
+        pages.give(2..4, false);
+        let other = Arc::clone(&pages);
+        let thread = thread::spawn(move || other.give(0..2, true));
+        let claimed = pages.claim(Source::Any, wanted(3));
+        thread.join().unwrap();
+        assert!(claimed.is_none_or(|run| run.pages == (0..3) && run.dirty == 2));
+    });
+}
+
+/// A batch goes back to the OS while a thread takes pages: none has both.
+#[test]
+fn a_page_is_purged_or_claimed() {
+    loom::model(|| {
+        let pages = Arc::new(Pages::default());
+        pages.give(0..3, true);
+        let held = Arc::new(AtomicBool::new(false));
+        let (other, their_hold) = (Arc::clone(&pages), Arc::clone(&held));
+        let thread = thread::spawn(move || {
+            if other.claim_exactly(1..3).is_some() {
+                assert!(!their_hold.swap(true, SeqCst), "two have page 1");
+                their_hold.store(false, SeqCst);
+                other.give(1..3, false);
+            }
+        });
+        if let Some(run) = pages.claim(Source::Any, wanted(2)) {
+            if run.pages.contains(&1) {
+                assert!(!held.swap(true, SeqCst), "two have page 1");
+                held.store(false, SeqCst);
+            }
+        }
+        thread.join().unwrap();
+    });
+}
 
 /// Memory for one chunk and its mark bits, none of them set. Shared by all tests, one at a time.
 fn memory() -> (usize, usize, std::sync::MutexGuard<'static, ()>) {
@@ -158,6 +228,7 @@ fn memory() -> (usize, usize, std::sync::MutexGuard<'static, ()>) {
     (chunk, bits, guard)
 }
 
+#[derive(Default)]
 struct Mutator {
     local: Local,
     heads: Heads,
@@ -165,11 +236,8 @@ struct Mutator {
 
 impl Mutator {
     /// Boxed, as loom's threads have small stacks.
-    fn new(owner: u32) -> Box<Mutator> {
-        Box::new(Mutator {
-            local: Local::new(owner),
-            heads: Heads::default(),
-        })
+    fn boxed() -> Box<Mutator> {
+        Box::default()
     }
 
     /// Allocates with a heap that can always be charged, and counts what is charged.
@@ -180,17 +248,21 @@ impl Mutator {
         loop {
             match self.local.refill(&mut self.heads, heap, bin) {
                 Refill::Cell(cell) => return cell.get(),
-                Refill::Charge(pages) => {
-                    *charged += pages.get();
-                    self.local.credit(pages);
+                Refill::Charge { least, .. } => {
+                    *charged += least.get();
+                    self.local.credit(least);
                 }
-                Refill::Chunk => panic!("a chunk has blocks for all"),
+                Refill::Chunks(_) => panic!("a chunk has pages for all"),
             }
         }
     }
+
+    fn view(&self) -> Thread<'_> {
+        (&self.local, &self.heads)
+    }
 }
 
-/// A model in which `Heap::verify`, which looks at the stacks of every bin, stays below loom's limit for endless loops.
+/// A model in which `Heap::verify`, which looks at the whole heap, stays below loom's limit for endless loops.
 fn heap_model() -> loom::model::Builder {
     let mut model = loom::model::Builder::new();
     model.max_branches = 10_000;
@@ -200,7 +272,7 @@ fn heap_model() -> loom::model::Builder {
 fn with_heap(check: impl Fn(Arc<Heap<C>>) + Send + Sync + 'static) {
     let (chunk, bits, _guard) = memory();
     let mut model = heap_model();
-    model.preemption_bound = Some(3);
+    model.preemption_bound = Some(2);
     model.check(move || {
         // SAFETY: the bits cover the chunk and are never freed; the guard keeps other tests away.
         let marks = unsafe { MarkBits::new(bits, chunk) };
@@ -215,92 +287,78 @@ fn with_heap(check: impl Fn(Arc<Heap<C>>) + Send + Sync + 'static) {
 fn threads_take_different_fresh_blocks() {
     with_heap(|heap| {
         let bin = Bin::holding(1024);
-        let work = move |owner, heap: &Heap<C>| {
-            let (mut mutator, mut charged) = (Mutator::new(owner), 0);
+        let work = move |heap: &Heap<C>| {
+            let (mut mutator, mut charged) = (Mutator::boxed(), 0);
             (mutator.alloc(heap, bin, &mut charged), mutator, charged)
         };
         let theirs = thread::spawn({
             let heap = Arc::clone(&heap);
-            move || work(1, &heap)
+            move || work(&heap)
         });
-        let (my_cell, mine, my_charge) = work(2, &heap);
+        let (my_cell, mine, my_charge) = work(&heap);
         let (their_cell, theirs, their_charge) = theirs.join().unwrap();
-        assert_ne!(my_cell / C::BLOCK_BYTES, their_cell / C::BLOCK_BYTES);
-        let threads = [(&mine.local, &mine.heads), (&theirs.local, &theirs.heads)];
-        heap.verify(&threads, my_charge + their_charge).unwrap();
+        assert_ne!(my_cell / PAGE_BYTES, their_cell / PAGE_BYTES);
+        heap.verify(&[mine.view(), theirs.view()], my_charge + their_charge)
+            .unwrap();
     });
 }
 
-/// Two threads give up a block each while a third adopts: it gets one of them, or a free one.
+/// Two threads give up a block each while one of them adopts: it gets one of them, or a fresh one.
 #[test]
 fn given_up_blocks_are_adopted_by_one() {
     with_heap(|heap| {
         let bin = Bin::holding(1024);
         let mut charged = 0;
-        let mut givers: Vec<_> = (1..=2).map(Mutator::new).collect();
-        let given: Vec<_> = givers
-            .iter_mut()
-            .map(|giver| giver.alloc(&heap, bin, &mut charged))
-            .collect();
-        let mut giver = givers.pop().unwrap();
+        let (mut first, mut second) = (Mutator::boxed(), Mutator::boxed());
+        let given = [&mut first, &mut second].map(|giver| giver.alloc(&heap, bin, &mut charged));
         let other = Arc::clone(&heap);
         let thread = thread::spawn(move || {
-            let credit = giver.local.give_up(&mut giver.heads, &other);
-            assert_eq!(credit, 0);
-            let (mut adopter, mut charged) = (Mutator::new(3), 0);
+            assert_eq!(second.local.give_up(&mut second.heads, &other), 0);
+            let (mut adopter, mut charged) = (Mutator::boxed(), 0);
             let cell = adopter.alloc(&other, bin, &mut charged);
             (cell, adopter, charged)
         });
-        let mut giver = givers.pop().unwrap();
-        assert_eq!(giver.local.give_up(&mut giver.heads, &heap), 0);
-        let mut adopter = Mutator::new(4);
-        let mine = adopter.alloc(&heap, bin, &mut charged);
+        assert_eq!(first.local.give_up(&mut first.heads, &heap), 0);
+        let mine = first.alloc(&heap, bin, &mut charged);
         let (theirs, other, their_charge) = thread.join().unwrap();
-        assert_ne!(mine / C::BLOCK_BYTES, theirs / C::BLOCK_BYTES);
+        assert_ne!(mine / PAGE_BYTES, theirs / PAGE_BYTES);
         assert!(!given.contains(&mine) && !given.contains(&theirs));
-        let threads = [
-            (&adopter.local, &adopter.heads),
-            (&other.local, &other.heads),
-        ];
-        heap.verify(&threads, charged + their_charge).unwrap();
+        heap.verify(&[first.view(), other.view()], charged + their_charge)
+            .unwrap();
     });
 }
 
-/// Pages go back to the OS while a thread opens one of them: it is not returned any more once it is open.
+/// Pages go back to the OS while a thread opens one of them: it is not returned once it is open.
 #[test]
 fn a_page_that_is_opened_is_not_returned() {
     with_heap(|heap| {
         let bin = Bin::holding(1024);
-        let mut mutator = Mutator::new(1);
+        let mut mutator = Mutator::boxed();
         let mut charged = 0;
         mutator.alloc(&heap, bin, &mut charged);
-        // Nothing is marked: the block becomes free, and its page stays with the OS.
+        // Nothing is marked: the page becomes free, and stays with the OS.
         heap.begin_release();
         assert_eq!(mutator.local.release(&mut mutator.heads), 0);
-        for chunk in heap.chunks() {
-            heap.release_chunk(chunk);
-        }
+        heap.release_chunks(&heap.chunks().collect::<Vec<_>>());
         assert_eq!(heap.dirty_pages(), 1);
         let open = Arc::new(AtomicBool::new(false));
         let purger = thread::spawn({
             let (heap, open) = (Arc::clone(&heap), Arc::clone(&open));
             move || {
                 let release = |ranges: &[PageRange]| {
-                    assert_eq!((ranges.len(), ranges[0].pages), (1, C::BLOCK_PAGES));
+                    assert_eq!((ranges.len(), ranges[0].pages), (1, 1));
                     assert!(!open.load(SeqCst), "an open page is on its way to the OS");
                     assert!(!open.load(SeqCst), "a page was opened on its way to the OS");
                 };
                 heap.purge(release).for_each(drop)
             }
         });
-        let (mut charged, mut mutator) = (0, Mutator::new(2));
-        mutator.alloc(&heap, bin, &mut charged);
-        open.store(true, SeqCst);
+        let (mut charged, mut mutator) = (0, Mutator::boxed());
+        let cell = mutator.alloc(&heap, bin, &mut charged);
+        open.store(cell % CHUNK_BYTES < PAGE_BYTES, SeqCst);
         purger.join().unwrap();
-        assert_eq!(heap.statistics().dirty_pages, 0);
-        heap.verify(&[(&mutator.local, &mutator.heads)], charged)
-            .unwrap();
-        assert_eq!(heap.statistics().free_blocks, C::CHUNK_BLOCKS - 1);
+        heap.verify(&[mutator.view()], charged).unwrap();
+        assert_eq!(heap.statistics().free_pages, CHUNK_PAGES - 1);
     });
 }
 
@@ -317,14 +375,12 @@ fn an_added_chunk_is_seen_whole() {
             // SAFETY: as above, for the chunk.
             unsafe { other.add_chunk(chunk) };
         });
-        let mut mutator = Mutator::new(1);
-        let bin = Bin::holding(64);
-        match mutator.local.refill(&mut mutator.heads, &heap, bin) {
-            Refill::Chunk => {}
-            refill => assert_eq!(refill, Refill::Charge(NonZeroUsize::new(1).unwrap())),
-        }
+        let mut mutator = Mutator::default();
+        let refill = mutator
+            .local
+            .refill(&mut mutator.heads, &heap, Bin::holding(64));
+        assert!(matches!(refill, Refill::Chunks(1) | Refill::Charge { .. }));
         thread.join().unwrap();
-        let threads = [(&mutator.local, &mutator.heads)];
-        heap.verify(&threads, 0).unwrap();
+        heap.verify(&[mutator.view()], 0).unwrap();
     });
 }

@@ -9,6 +9,7 @@ use common::{Mutator, Numbers, Space};
 use proptest::prelude::*;
 use shardsweep_policy::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 
 const THREADS: usize = 4;
 
@@ -16,6 +17,8 @@ const THREADS: usize = 4;
 enum Step {
     /// Thread, size class of the request (see `size`), number of objects.
     Allocate(usize, usize, usize),
+    /// Thread, number of pages.
+    AllocateLarge(usize, usize),
     /// Every object whose turn comes among so many dies.
     Kill(usize),
     Collect,
@@ -31,6 +34,8 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => (0..THREADS, 0usize..1000, 1usize..120).prop_map(|(t, s, n)| Step::Allocate(t, s, n)),
+        2 => (0..THREADS, 1usize..60).prop_map(|(t, n)| Step::AllocateLarge(t, n)),
+        1 => (0..THREADS, 1usize..1800).prop_map(|(t, n)| Step::AllocateLarge(t, n)),
         3 => (1usize..9).prop_map(Step::Kill),
         2 => Just(Step::Collect),
         2 => (0usize..40).prop_map(Step::Purge),
@@ -44,11 +49,12 @@ fn step() -> impl Strategy<Value = Step> {
 struct Model<C: Config> {
     space: Space<C>,
     mutators: Vec<Mutator>,
-    next_owner: u32,
     /// Objects that the program can reach: address to cell size.
     live: BTreeMap<usize, usize>,
     /// All objects since the last collection, and its survivors.
     used: BTreeMap<usize, usize>,
+    /// Addresses of those that were too large for a cell.
+    large: BTreeSet<usize>,
     /// Pages that the OS holds, because a cell on them was handed out.
     resident: BTreeSet<usize>,
     numbers: Numbers,
@@ -84,11 +90,11 @@ fn word(address: usize) -> *mut usize {
 impl<C: Config> Model<C> {
     fn new(limit: usize) -> Self {
         Model {
-            space: Space::new(2, limit),
-            mutators: (1..=THREADS as u32).map(Mutator::new).collect(),
-            next_owner: THREADS as u32 + 1,
+            space: Space::new(3, limit),
+            mutators: (0..THREADS).map(|_| Mutator::default()).collect(),
             live: BTreeMap::new(),
             used: BTreeMap::new(),
+            large: BTreeSet::new(),
             resident: BTreeSet::new(),
             numbers: Numbers(limit as u64),
         }
@@ -114,6 +120,16 @@ impl<C: Config> Model<C> {
                     }
                 }
             }
+            Step::AllocateLarge(thread, count) => {
+                let count = NonZeroUsize::new(count).unwrap();
+                match self.space.alloc_large(&mut self.mutators[thread], count) {
+                    Some(object) => {
+                        self.large.insert(object);
+                        self.note(object, count.get() * PAGE_BYTES);
+                    }
+                    None => self.collect(usize::MAX),
+                }
+            }
             Step::Kill(one_in) => {
                 let numbers = &mut self.numbers;
                 self.live.retain(|_, _| numbers.below(one_in) != 0);
@@ -132,8 +148,7 @@ impl<C: Config> Model<C> {
             Step::GiveUp(thread) => self.space.give_up(&mut self.mutators[thread]),
             Step::Exit(thread) => {
                 self.space.give_up(&mut self.mutators[thread]);
-                self.mutators[thread] = Mutator::new(self.next_owner);
-                self.next_owner += 1;
+                self.mutators[thread] = Mutator::default();
             }
         }
         self.check();
@@ -148,10 +163,12 @@ impl<C: Config> Model<C> {
         };
         let cell_bytes = bin.cell_bytes();
         assert!(cell_bytes >= bytes && cell % align == 0);
-        assert_eq!(
-            cell / C::BLOCK_BYTES,
-            (cell + cell_bytes - 1) / C::BLOCK_BYTES
-        );
+        self.note(cell, cell_bytes);
+        true
+    }
+
+    /// Writes to a new object, which must lie apart from all others.
+    fn note(&mut self, cell: usize, cell_bytes: usize) {
         let below = self.used.range(..cell + cell_bytes).next_back();
         assert!(
             below.is_none_or(|(&other, &size)| other + size <= cell),
@@ -165,7 +182,6 @@ impl<C: Config> Model<C> {
         self.used.insert(cell, cell_bytes);
         self.live.insert(cell, cell_bytes);
         self.resident.extend(pages(cell, cell_bytes));
-        true
     }
 
     fn collect(&mut self, keep: usize) {
@@ -179,12 +195,18 @@ impl<C: Config> Model<C> {
         self.space.verify_marks(self.mutators.iter());
         let released = self.space.release(self.mutators.iter_mut());
         self.used.clone_from(&self.live);
+        self.large.retain(|object| self.live.contains_key(object));
         let live_pages = pages_of(&self.live);
         let charged = match C::ACCOUNTING {
             Accounting::Page => live_pages.len(),
             Accounting::Block => {
+                let (large, small): (BTreeMap<usize, usize>, BTreeMap<usize, usize>) = self
+                    .live
+                    .iter()
+                    .partition(|(object, _)| self.large.contains(object));
                 let block = |page| page * PAGE_BYTES / C::BLOCK_BYTES;
-                live_pages.iter().map(block).collect::<BTreeSet<_>>().len() * C::BLOCK_PAGES
+                let blocks: BTreeSet<usize> = pages_of(&small).into_iter().map(block).collect();
+                blocks.len() * C::BLOCK_PAGES + pages_of(&large).len()
             }
         };
         assert_eq!(self.space.charged(), charged);
@@ -198,6 +220,7 @@ impl<C: Config> Model<C> {
         });
         assert!(self.space.heap.statistics().dirty_pages <= keep.min(dirty));
         assert!(self.resident.len() <= charged.saturating_add(keep));
+        self.space.remove_chunks();
     }
 
     fn check(&self) {
@@ -226,11 +249,12 @@ fn run<C: Config>(limit: usize, steps: &[Step]) {
     model.collect(0);
     assert_eq!(model.space.charged(), 0);
     assert_eq!(model.resident.len(), 0);
+    assert_eq!(model.space.heap.chunks().count(), 0);
 }
 
 fn config() -> ProptestConfig {
     ProptestConfig {
-        cases: if cfg!(miri) { 1 } else { 40 },
+        cases: if cfg!(miri) { 1 } else { 24 },
         failure_persistence: None,
         ..ProptestConfig::default()
     }
@@ -243,7 +267,7 @@ macro_rules! against_the_model {
             $(
                 #[test]
                 fn $name(
-                    limit in 8usize..400,
+                    limit in 8usize..2400,
                     steps in prop::collection::vec(step(), 1..if cfg!(miri) { 5 } else { 80 }),
                 ) {
                     // Thousands of small blocks are too many for Miri.

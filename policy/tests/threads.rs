@@ -51,7 +51,7 @@ fn collect<C: Config>(space: &Space<C>, mutators: &mut [Mutator]) {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(&chunk) = chunks.get(next.fetch_add(1, SeqCst)) {
-                    space.uncharge(space.heap.release_chunk(chunk).uncharged_pages);
+                    space.uncharge(space.heap.release_chunks(&[chunk]).uncharged_pages);
                 }
             });
         }
@@ -63,7 +63,7 @@ fn collect<C: Config>(space: &Space<C>, mutators: &mut [Mutator]) {
 
 fn run<C: Config>() {
     let space = Space::<C>::new(if cfg!(miri) { 1 } else { 6 }, LIMIT);
-    let mut mutators: Vec<_> = (1..=MUTATORS as u32).map(Mutator::new).collect();
+    let mut mutators: Vec<_> = (0..MUTATORS).map(|_| Mutator::default()).collect();
     let mut objects = vec![Objects::new(); MUTATORS];
     for round in 0..if cfg!(miri) { 2 } else { 30 } {
         std::thread::scope(|scope| {

@@ -14,7 +14,7 @@ fn structs() -> Vec<(&'static str, usize, &'static [Field])> {
             vec![$(($name::C_NAME, size_of::<$name>(), $name::FIELDS)),+]
         };
     }
-    list!(RootSink TextSink Layout Plan Config FreeLists BinTable Range Vm Plugin)
+    list!(RootSink TextSink Layout Plan Config Head Heads BinTable Range Vm Plugin)
 }
 
 /// A program that prints a line for each number that the mirror claims.
@@ -44,7 +44,7 @@ fn c_program() -> String {
         "#include \"thirdPartyHeapPlugin.h\"\n#include <stdio.h>\n\
          static void show(const char* what, size_t value) {{ printf(\"%s %zu\\n\", what, value); }}\n\
          int main(void) {{\n{body}\
-         show(\"lists\", THIRD_PARTY_HEAP_FREE_LISTS);\n\
+         show(\"bins\", THIRD_PARTY_HEAP_BINS);\n\
          show(\"version\", THIRD_PARTY_HEAP_ABI_VERSION);\n\
          show(\"wide\", THIRD_PARTY_HEAP_WIDE_SLOT);\n\
          puts(THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL);\nputs(THIRD_PARTY_HEAP_ENTRY_SYMBOL);\n\
@@ -82,7 +82,7 @@ fn expected() -> String {
     .unwrap();
     writeln!(
         lines,
-        "lists {FREE_LISTS}\nversion {ABI_VERSION}\nwide {WIDE_SLOT}"
+        "bins {BINS}\nversion {ABI_VERSION}\nwide {WIDE_SLOT}"
     )
     .unwrap();
     lines + "third_party_heap_abi_version\nthird_party_heap_entry\n"

@@ -2,7 +2,7 @@
 //! A VM with one Java thread, a few classes and roots that are words of an array.
 
 use crate::abi::{self, Config, Mutator, MutatorVisitor, Plan, Plugin, RawSlot, RootSet, RootSink};
-use crate::abi::{BinTable, FreeLists, Layout, Range, TextSink, Thread, Vm, Worker, FREE_LISTS};
+use crate::abi::{BinTable, Head, Heads, Layout, Range, TextSink, Thread, Vm, Worker, BINS};
 use crate::entry::third_party_heap_entry;
 use crate::layout::tests::{klass, test_layout, ID_INSTANCE, ID_OBJECT_ARRAY, ID_REF};
 use mmtk::util::Address;
@@ -32,19 +32,22 @@ fn plugin() -> &'static Plugin {
 /// A `Thread`: only what the plugin reads.
 struct FakeThread {
     mutator: Mutator,
-    free_lists: FreeLists,
+    heads: Heads,
 }
 
 impl FakeThread {
     fn new(mutator: Mutator) -> *mut Self {
-        let free_lists = FreeLists {
-            heads: [ptr::null_mut(); FREE_LISTS],
+        let none = || Head {
+            cursor: ptr::null_mut(),
+            end: ptr::null_mut(),
+            free: ptr::null_mut(),
+            cell_bytes: 0,
+        };
+        let heads = Heads {
+            bins: [(); BINS].map(|()| none()),
             refilled_bytes: 0,
         };
-        Box::into_raw(Box::new(Self {
-            mutator,
-            free_lists,
-        }))
+        Box::into_raw(Box::new(Self { mutator, heads }))
     }
 }
 
@@ -386,7 +389,7 @@ impl FakeVm {
                 use_compressed_oops: compressed.into(),
                 object_alignment: 8,
                 thread_mutator_offset: std::mem::offset_of!(FakeThread, mutator) as u32,
-                thread_free_lists_offset: std::mem::offset_of!(FakeThread, free_lists) as u32,
+                thread_heads_offset: std::mem::offset_of!(FakeThread, heads) as u32,
                 min_heap_free_ratio: 40,
                 max_heap_free_ratio: 70,
             };

@@ -8,21 +8,16 @@ use std::alloc::{alloc, alloc_zeroed, dealloc, Layout};
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::Mutex;
 
 /// What a thread allocates with.
+#[derive(Default)]
 pub struct Mutator {
     pub local: Local,
     pub heads: Heads,
 }
 
 impl Mutator {
-    pub fn new(owner: u32) -> Mutator {
-        Mutator {
-            local: Local::new(owner),
-            heads: Heads::default(),
-        }
-    }
-
     pub fn view(&self) -> Thread<'_> {
         (&self.local, &self.heads)
     }
@@ -35,7 +30,8 @@ pub struct Space<C: Config> {
     pub limit: usize,
     charged: AtomicUsize,
     chunks: usize,
-    added: AtomicUsize,
+    /// Which chunks the heap has.
+    added: Mutex<Vec<bool>>,
     memory: *mut u8,
     bits: *mut u64,
 }
@@ -63,7 +59,7 @@ impl<C: Config> Space<C> {
             limit,
             charged: AtomicUsize::new(0),
             chunks,
-            added: AtomicUsize::new(0),
+            added: Mutex::new(vec![false; chunks]),
             memory,
             bits,
         }
@@ -78,19 +74,39 @@ impl<C: Config> Space<C> {
         assert!(before >= pages, "more is uncharged than was charged");
     }
 
-    fn charge(&self, pages: NonZeroUsize) -> bool {
-        let within = |now: usize| Some(now + pages.get()).filter(|&sum| sum <= self.limit);
-        self.charged.fetch_update(SeqCst, SeqCst, within).is_ok()
+    /// Charges as many pages as are wanted, half-way to the limit only the least number. Returns how many.
+    fn charge(&self, least: NonZeroUsize, most: NonZeroUsize) -> Option<NonZeroUsize> {
+        let wanted = |now: usize| if now < self.limit / 2 { most } else { least };
+        let within = |now: usize| Some(now + wanted(now).get()).filter(|&sum| sum <= self.limit);
+        let before = self.charged.fetch_update(SeqCst, SeqCst, within);
+        before.ok().map(wanted)
     }
 
-    fn add_chunk(&self) -> bool {
-        let index = self.added.fetch_add(1, SeqCst);
-        if index >= self.chunks {
+    /// Adds so many adjacent chunks, the lowest that the heap does not have.
+    fn add_chunks(&self, count: usize) -> bool {
+        let mut added = self.added.lock().unwrap();
+        let Some(first) = added
+            .windows(count)
+            .position(|window| !window.contains(&true))
+        else {
             return false;
+        };
+        for index in first..first + count {
+            added[index] = true;
+            // SAFETY: the chunk lies in our memory and was not added before, or was taken out.
+            unsafe { self.heap.add_chunk(self.base + index * CHUNK_BYTES) };
         }
-        // SAFETY: the chunk lies in our memory and was not added before.
-        unsafe { self.heap.add_chunk(self.base + index * CHUNK_BYTES) };
         true
+    }
+
+    /// Takes out the chunks that are free and clean.
+    pub fn remove_chunks(&self) {
+        let mut added = self.added.lock().unwrap();
+        let chunks: Vec<Chunk> = self.heap.chunks().collect();
+        for chunk in chunks {
+            let index = (self.heap.chunk_start(chunk) - self.base) / CHUNK_BYTES;
+            added[index] = !self.heap.remove_chunk(chunk);
+        }
     }
 
     /// Allocates, or returns nothing where a collector would collect.
@@ -105,13 +121,35 @@ impl<C: Config> Space<C> {
     #[inline(never)]
     fn alloc_slow(&self, mutator: &mut Mutator, bin: Bin) -> Option<usize> {
         loop {
-            match mutator.local.refill(&mut mutator.heads, &self.heap, bin) {
-                Refill::Cell(cell) => return Some(cell.get()),
-                Refill::Charge(pages) if self.charge(pages) => mutator.local.credit(pages),
-                Refill::Chunk if self.add_chunk() => {}
-                Refill::Charge(_) | Refill::Chunk => return None,
+            let refill = mutator.local.refill(&mut mutator.heads, &self.heap, bin);
+            if let Some(result) = self.supply(mutator, refill) {
+                return result;
             }
         }
+    }
+
+    /// Allocates an object of so many pages.
+    pub fn alloc_large(&self, mutator: &mut Mutator, pages: NonZeroUsize) -> Option<usize> {
+        loop {
+            let refill = mutator.local.large(&self.heap, pages);
+            if let Some(result) = self.supply(mutator, refill) {
+                return result;
+            }
+        }
+    }
+
+    /// The result of an allocation; nothing yet if it has been given what it needs.
+    fn supply(&self, mutator: &mut Mutator, refill: Refill) -> Option<Option<usize>> {
+        match refill {
+            Refill::Cell(cell) => return Some(Some(cell.get())),
+            Refill::Charge { least, most } => match self.charge(least, most) {
+                Some(pages) => mutator.local.credit(pages),
+                None => return Some(None),
+            },
+            Refill::Chunks(count) if self.add_chunks(count) => {}
+            Refill::Chunks(_) => return Some(None),
+        }
+        None
     }
 
     /// Marks the objects at `live` and no others.
@@ -119,8 +157,8 @@ impl<C: Config> Space<C> {
         // SAFETY: nobody else uses the bits now.
         let bits = unsafe { std::slice::from_raw_parts_mut(self.bits, self.chunks << 13) };
         for chunk in self.heap.chunks() {
-            for block in self.heap.forget_marked(chunk) {
-                bits[(block - self.base) / 512..][..C::BLOCK_BYTES / 512].fill(0);
+            for page in self.heap.forget_marked(chunk) {
+                bits[(page - self.base) / 512..][..PAGE_BYTES / 512].fill(0);
             }
         }
         for cell in live {
@@ -138,8 +176,9 @@ impl<C: Config> Space<C> {
             self.uncharge(mutator.local.release(&mut mutator.heads));
         }
         let mut sum = Released::default();
-        for chunk in self.heap.chunks().rev() {
-            sum += self.heap.release_chunk(chunk);
+        let chunks: Vec<Chunk> = self.heap.chunks().rev().collect();
+        for some in chunks.chunks(2) {
+            sum += self.heap.release_chunks(some);
         }
         self.uncharge(sum.uncharged_pages);
         sum

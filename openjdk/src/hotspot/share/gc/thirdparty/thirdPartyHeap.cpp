@@ -76,7 +76,7 @@ jint ThirdPartyHeap::initialize() {
   config.use_compressed_oops = UseCompressedOops;
   config.object_alignment = ObjectAlignmentInBytes;
   config.thread_mutator_offset = in_bytes(ThirdPartyHeapThreadLocalData::mutator_offset());
-  config.thread_free_lists_offset = in_bytes(ThirdPartyHeapThreadLocalData::free_lists_offset());
+  config.thread_heads_offset = in_bytes(ThirdPartyHeapThreadLocalData::heads_offset());
   config.min_heap_free_ratio = MinHeapFreeRatio;
   config.max_heap_free_ratio = MaxHeapFreeRatio;
 
@@ -136,8 +136,8 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   if (ThirdPartyHeapBins::has(bytes)) {
     object = ThirdPartyHeapThreadLocalData::pop(thread, ThirdPartyHeapBins::of(bytes));
   }
-  // Compiled code takes cells without counting them: they count as allocated by the thread when they enter its
-  // lists. The caller counts each object.
+  // Compiled code takes cells without counting them: they count as allocated by the thread when it gets
+  // them from the plugin. The caller counts each object.
   if (object != NULL) {
     thread->incr_allocated_bytes(-(jlong)bytes);
     return (HeapWord*)object;
@@ -215,7 +215,7 @@ size_t ThirdPartyHeap::used() const {
 }
 
 bool ThirdPartyHeap::supports_inline_contig_alloc() const {
-  return ThirdPartyHeapBins::exist();
+  return ThirdPartyHeapBins::exist() && ThirdPartyHeapInlineAllocation;
 }
 
 bool ThirdPartyHeap::is_maximal_no_gc() const {

@@ -9,7 +9,7 @@
 #include "utilities/debug.hpp"
 #include "utilities/globalDefinitions.hpp"
 
-// Which of a thread's free lists an object of a given size is allocated from. Set
+// From which of a thread's bins an object of a given size is allocated. Set
 // once, before any code is generated.
 class ThirdPartyHeapBins : public AllStatic {
 private:
@@ -18,7 +18,7 @@ private:
 public:
   static void set(const ThirdPartyHeapBinTable& table) { _table = table; }
 
-  // Whether the plugin allocates from free lists.
+  // Whether the plugin gives threads free cells.
   static bool exist()       { return _table.bins != NULL; }
 
   // Larger objects have none.
@@ -30,9 +30,11 @@ public:
   static address table()    { return (address)_table.bins; }
 
   static uint of(size_t bytes) {
-    assert(has(bytes), "no list has cells of " SIZE_FORMAT " bytes", bytes);
+    assert(has(bytes), "no bin has cells of " SIZE_FORMAT " bytes", bytes);
     return _table.bins[(bytes + BytesPerWord - 1) >> LogBytesPerWord];
   }
+
+  static uint cell_bytes(uint bin) { return _table.cell_bytes[bin]; }
 };
 
 #endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPBINS_HPP

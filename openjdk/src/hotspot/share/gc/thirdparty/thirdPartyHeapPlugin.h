@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 4
+#define THIRD_PARTY_HEAP_ABI_VERSION 5
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -135,29 +135,37 @@ typedef struct ThirdPartyHeapConfig {
   uint32_t use_compressed_oops;
   uint32_t object_alignment;        /* always 8 */
   uint32_t thread_mutator_offset;   /* ThirdPartyHeapMutator* inside a thread; null if it has none */
-  uint32_t thread_free_lists_offset; /* ThirdPartyHeapFreeLists inside a thread */
+  uint32_t thread_heads_offset;     /* ThirdPartyHeapHeads inside a thread */
   uint32_t min_heap_free_ratio;     /* percent of the heap that are to be free after a collection: at least */
   uint32_t max_heap_free_ratio;     /* ... and at most */
 } ThirdPartyHeapConfig;
 
 /*
- * The free lists that stand in each thread, at ThirdPartyHeapConfig.thread_free_lists_offset: the VM makes them
- * empty, and takes cells from them without a call. The plugin fills them in alloc, and empties them in a collection
- * and when the mutator is destroyed.
+ * The free cells that stand in each thread, at ThirdPartyHeapConfig.thread_heads_offset: the VM makes them none, and
+ * takes cells without a call. The plugin fills them in alloc, and empties them in a collection and when the mutator
+ * is destroyed.
  */
-#define THIRD_PARTY_HEAP_FREE_LISTS 76
-typedef struct ThirdPartyHeapFreeLists {
-  void*    heads[THIRD_PARTY_HEAP_FREE_LISTS]; /* by bin: a free cell, whose first word is the next one, or null */
-  uint64_t refilled_bytes;                     /* bytes of all cells that alloc has put into the lists */
-} ThirdPartyHeapFreeLists;
+#define THIRD_PARTY_HEAP_BINS 76
+typedef struct ThirdPartyHeapHead {
+  void*    cursor;                  /* the next cell of the bump region */
+  void*    end;                     /* where that ends; equal to cursor if it is empty */
+  void*    free;                    /* a free cell, whose first word is the next one, or null */
+  uint64_t cell_bytes;              /* bytes from one cell of the bump region to the next, if there is one */
+} ThirdPartyHeapHead;
+typedef struct ThirdPartyHeapHeads {
+  ThirdPartyHeapHead bins[THIRD_PARTY_HEAP_BINS];
+  uint64_t           refilled_bytes; /* bytes of all cells that alloc has put there */
+} ThirdPartyHeapHeads;
 
 /*
- * How a list is found. An object of at most max_bytes is allocated so:
- *   bin = bins[(bytes + 7) >> 3]; cell = heads[bin]; if cell is null, call alloc; else heads[bin] = *(void**)cell
+ * How a cell is found. An object of at most max_bytes is allocated so, with bin = bins[(bytes + 7) >> 3] and head that
+ * bin's: if head.cursor != head.end, the cell is at head.cursor, which moves on by cell_bytes[bin]; else it is head.free,
+ * which becomes *(void**)cell; if that is null, call alloc.
  */
 typedef struct ThirdPartyHeapBinTable {
-  const uint8_t* bins;              /* null: there are no lists */
-  uint64_t       max_bytes;
+  const uint8_t*  bins;             /* null: there are no cells */
+  uint64_t        max_bytes;
+  const uint32_t* cell_bytes;       /* by bin */
 } ThirdPartyHeapBinTable;
 
 /* The address range that objects may lie in; with compressed oops it ends at or below 32 GiB. */

@@ -10,13 +10,13 @@
 #include "utilities/debug.hpp"
 #include "utilities/sizes.hpp"
 
-// What each thread holds for the plugin. Only Java threads have a mutator, and cells in their free lists.
+// What each thread holds for the plugin. Only Java threads have a mutator, and free cells.
 class ThirdPartyHeapThreadLocalData {
 private:
-  ThirdPartyHeapMutator*  _mutator;
-  ThirdPartyHeapFreeLists _free_lists;
+  ThirdPartyHeapMutator* _mutator;
+  ThirdPartyHeapHeads    _heads;
 
-  ThirdPartyHeapThreadLocalData() : _mutator(NULL), _free_lists() {}
+  ThirdPartyHeapThreadLocalData() : _mutator(NULL), _heads() {}
 
   static ThirdPartyHeapThreadLocalData* data(Thread* thread) {
     assert(UseThirdPartyHeap, "Sanity");
@@ -38,15 +38,20 @@ public:
   }
 
   static uint64_t refilled_bytes(Thread* thread) {
-    return data(thread)->_free_lists.refilled_bytes;
+    return data(thread)->_heads.refilled_bytes;
   }
 
-  // The first cell of a free list, which it leaves; NULL if there is none. Compiled code does the same.
+  // Takes a free cell; NULL if there is none. Compiled code does the same.
   static void* pop(Thread* thread, uint bin) {
-    void*& head = data(thread)->_free_lists.heads[bin];
-    void* const cell = head;
+    ThirdPartyHeapHead& head = data(thread)->_heads.bins[bin];
+    void* cell = head.cursor;
+    if (cell != head.end) {
+      head.cursor = (char*)cell + head.cell_bytes;
+      return cell;
+    }
+    cell = head.free;
     if (cell != NULL) {
-      head = *(void**)cell;
+      head.free = *(void**)cell;
     }
     return cell;
   }
@@ -56,8 +61,8 @@ public:
     return Thread::gc_data_offset() + byte_offset_of(ThirdPartyHeapThreadLocalData, _mutator);
   }
 
-  static ByteSize free_lists_offset() {
-    return Thread::gc_data_offset() + byte_offset_of(ThirdPartyHeapThreadLocalData, _free_lists);
+  static ByteSize heads_offset() {
+    return Thread::gc_data_offset() + byte_offset_of(ThirdPartyHeapThreadLocalData, _heads);
   }
 };
 

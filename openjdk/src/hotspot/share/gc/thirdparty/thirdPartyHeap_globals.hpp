@@ -22,6 +22,10 @@
   product(ccstr, ThirdPartyHeapOptions, NULL,                               \
           "Options for the plugin: key=value,... They win over the "        \
           "MMTK_* environment variables")                                   \
+                                                                            \
+  product(bool, ThirdPartyHeapInlineAllocation, true, DIAGNOSTIC,           \
+          "Whether compiled code and the interpreter take cells without a " \
+          "call, where the plugin gives threads cells")                     \
 
 // end of GC_THIRDPARTY_FLAGS
 

@@ -9,12 +9,30 @@
 
 #define __ masm->
 
-static void pop(MacroAssembler* masm, Register obj, const Address& head, Label& slow_case) {
-  __ movptr(obj, head);
+// Takes a cell of the bin whose head is at base + offset. cell_bytes is 0 if it is not known.
+static void take(MacroAssembler* masm, Register obj, Register base, int offset, int cell_bytes, Label& slow_case) {
+  const Address cursor(base, offset + offset_of(ThirdPartyHeapHead, cursor));
+  const Address end(base, offset + offset_of(ThirdPartyHeapHead, end));
+  const Address free(base, offset + offset_of(ThirdPartyHeapHead, free));
+  Label pop, done;
+  __ movptr(obj, cursor);
+  __ cmpptr(obj, end);
+  __ jccb(Assembler::equal, pop);
+  if (cell_bytes != 0) {
+    __ lea(rscratch1, Address(obj, cell_bytes));
+  } else {
+    __ movptr(rscratch1, Address(base, offset + offset_of(ThirdPartyHeapHead, cell_bytes)));
+    __ addptr(rscratch1, obj);
+  }
+  __ movptr(cursor, rscratch1);
+  __ jmpb(done);
+  __ bind(pop);
+  __ movptr(obj, free);
   __ testptr(obj, obj);
   __ jcc(Assembler::zero, slow_case);
   __ movptr(rscratch1, Address(obj, 0));
-  __ movptr(head, rscratch1);
+  __ movptr(free, rscratch1);
+  __ bind(done);
 }
 
 // Defines obj, preserves var_size_in_bytes.
@@ -22,21 +40,23 @@ void ThirdPartyHeapBarrierSetAssembler::eden_allocate(MacroAssembler* masm, Regi
                                                       Register var_size_in_bytes, int con_size_in_bytes,
                                                       Register t1, Label& slow_case) {
   assert_different_registers(obj, var_size_in_bytes, t1, rscratch1);
-  const int heads = in_bytes(ThirdPartyHeapThreadLocalData::free_lists_offset());
+  const int heads = in_bytes(ThirdPartyHeapThreadLocalData::heads_offset());
   const bool is_constant = var_size_in_bytes == noreg;
   if (is_constant ? !ThirdPartyHeapBins::has(con_size_in_bytes) : !ThirdPartyHeapBins::exist()) {
     __ jmp(slow_case);
   } else if (is_constant) {
-    const int offset = ThirdPartyHeapBins::of(con_size_in_bytes) * wordSize;
-    pop(masm, obj, Address(r15_thread, heads + offset), slow_case);
+    const uint bin = ThirdPartyHeapBins::of(con_size_in_bytes);
+    take(masm, obj, r15_thread, heads + bin * sizeof(ThirdPartyHeapHead), ThirdPartyHeapBins::cell_bytes(bin), slow_case);
   } else {
-    const Register bin = t1;
+    const Register head = t1;
     __ cmpptr(var_size_in_bytes, (int32_t)ThirdPartyHeapBins::max_bytes());
     __ jcc(Assembler::above, slow_case);
-    __ lea(bin, Address(var_size_in_bytes, BytesPerWord - 1));
-    __ shrptr(bin, LogBytesPerWord);
+    __ lea(head, Address(var_size_in_bytes, BytesPerWord - 1));
+    __ shrptr(head, LogBytesPerWord);
     __ lea(rscratch1, ExternalAddress(ThirdPartyHeapBins::table()));
-    __ movzbl(bin, Address(rscratch1, bin, Address::times_1));
-    pop(masm, obj, Address(r15_thread, bin, Address::times_ptr, heads), slow_case);
+    __ movzbl(head, Address(rscratch1, head, Address::times_1));
+    __ shlptr(head, exact_log2(sizeof(ThirdPartyHeapHead)));
+    __ addptr(head, r15_thread);
+    take(masm, obj, head, heads, 0, slow_case);
   }
 }

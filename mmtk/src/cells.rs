@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The free cells that our mark-sweep allocator keeps in each thread, which the VM takes without a call.
+
+use crate::abi::{self, BinTable};
+use crate::plans::PlanInfo;
+use mmtk::shardsweep::{Build, Config, Heads, BINS_BY_WORDS, CELL_BYTES_BY_BIN};
+use mmtk::util::options::PlanSelector;
+
+// The allocator's heads are what the VM makes room for in each thread.
+const _: () = assert!(size_of::<Heads>() == size_of::<abi::Heads>());
+
+/// Tells the allocator that a thread's heads stand `offset` bytes from its start. Called once, before any
+/// mutator is bound. Returns how the VM finds the cell for an object, if the plan has cells.
+pub fn connect(plan: &PlanInfo, offset: u32) -> Option<BinTable> {
+    mmtk::shardsweep::set_heads_offset(offset as usize);
+    (plan.selector == PlanSelector::MarkSweep).then(|| BinTable {
+        bins: BINS_BY_WORDS.as_ptr(),
+        max_bytes: Build::BLOCK_BYTES as u64,
+        cell_bytes: CELL_BYTES_BY_BIN.as_ptr(),
+    })
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs of pages: the unit that changes hands between bins, large objects and the OS.
+//!
+//! Whoever needs a run searches the chunks from the lowest address on: dirty runs first, as to touch such a page
+//! costs no page fault, and long ones before short ones. A run that is shorter than wanted comes before fresh
+//! address space. What was searched in vain is remembered, so that between two collections no chunk is searched
+//! twice for the same.
+
+use crate::config::Config;
+use crate::directory::{Chunk, Page};
+use crate::heap::Heap;
+use crate::pages::{Claimed, Source, Wanted, CHUNK_PAGES};
+use std::ops::Range;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Lengths of runs, in pages, for which it is remembered where a search may begin.
+const LENGTHS: usize = 64;
+
+/// By source and length in pages less one: below which chunk there is no run that long.
+#[derive(Debug)]
+pub(crate) struct Searched([[AtomicUsize; LENGTHS]; 2]);
+
+impl Default for Searched {
+    fn default() -> Self {
+        Searched(std::array::from_fn(|_| {
+            std::array::from_fn(|_| AtomicUsize::new(0))
+        }))
+    }
+}
+
+impl Searched {
+    fn of(&self, source: Source, pages: usize) -> Option<&AtomicUsize> {
+        self.0[source as usize].get(pages - 1)
+    }
+
+    /// Has searches come to `chunk` again, where a run of `pages` pages has become free. Together with its neighbours
+    /// it may be longer, which the next collection finds out.
+    fn begin_at(&self, chunk: Chunk, pages: usize, dirty: bool) {
+        let sources = if dirty {
+            &self.0[..]
+        } else {
+            &self.0[Source::Any as usize..]
+        };
+        for below in sources
+            .iter()
+            .flat_map(|lengths| lengths.iter().take(pages))
+        {
+            if below.load(Relaxed) > chunk.0 {
+                below.fetch_min(chunk.0, Relaxed);
+            }
+        }
+    }
+
+    /// Has all searches begin at the lowest chunk.
+    pub fn reset(&self) {
+        self.0
+            .iter()
+            .flatten()
+            .for_each(|below| below.store(0, Relaxed));
+    }
+}
+
+/// A run that the caller has claimed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub pages: Range<Page>,
+    /// Whether the OS may hold some of them.
+    pub dirty: bool,
+}
+
+impl<C: Config> Heap<C> {
+    /// Claims a run of `least` to `most` pages that lies in one chunk and begins at a multiple of `align` pages, which
+    /// is the same for all runs of that length. None if a chunk has to be added.
+    pub(crate) fn claim(&self, least: usize, most: usize, align: usize) -> Option<Run> {
+        [Source::Dirty, Source::Any].into_iter().find_map(|source| {
+            let mut wanted = Wanted {
+                least: most,
+                most,
+                align,
+            };
+            loop {
+                let run = self.search(source, wanted);
+                if run.is_some() || wanted.least == least {
+                    return run;
+                }
+                wanted.least = (wanted.least / 2).max(least);
+            }
+        })
+    }
+
+    /// Claims a run of `pages` pages, which may go on in the next chunks. None if chunks have to be added.
+    pub(crate) fn claim_across(&self, pages: usize) -> Option<Run> {
+        let within = (pages <= CHUNK_PAGES).then(|| self.claim(pages, pages, 1));
+        within.flatten().or_else(|| self.search_across(pages))
+    }
+
+    fn search(&self, source: Source, wanted: Wanted) -> Option<Run> {
+        let below = self.searched.of(source, wanted.least);
+        let from = below.map_or(0, |below| below.load(Relaxed));
+        let end = self.directory.end();
+        let found = (from..end).map(Chunk).find_map(|chunk| {
+            let claimed = self.directory.find(chunk)?.pages.claim(source, wanted)?;
+            Some((chunk, claimed))
+        });
+        let searched = found.as_ref().map_or(end, |(chunk, _)| chunk.0);
+        if let Some(below) = below.filter(|_| searched > from) {
+            below.fetch_max(searched, Relaxed);
+        }
+        found.map(|(chunk, claimed)| self.claimed(chunk, claimed))
+    }
+
+    fn claimed(&self, chunk: Chunk, claimed: Claimed) -> Run {
+        self.dirty_pages.fetch_sub(claimed.dirty, Relaxed);
+        let page = |page| self.directory.page(chunk, page);
+        Run {
+            pages: page(claimed.pages.start)..page(claimed.pages.end),
+            dirty: claimed.dirty != 0,
+        }
+    }
+
+    /// Searches for a run that begins in one chunk and ends in another.
+    fn search_across(&self, pages: usize) -> Option<Run> {
+        let mut free = 0..0;
+        for chunk in (0..self.directory.end()).map(Chunk) {
+            let ends = self
+                .directory
+                .find(chunk)
+                .map(|state| state.pages.free_ends());
+            let (low, high) = ends.unwrap_or((0, 0));
+            let base = self.directory.page(chunk, 0);
+            free.end = base + low;
+            if free.len() >= pages {
+                let run = free.start..free.start + pages;
+                if let Some(run) = self.claim_exactly(run) {
+                    return Some(run);
+                }
+            }
+            if low < CHUNK_PAGES {
+                free = base + CHUNK_PAGES - high..base + CHUNK_PAGES;
+            }
+        }
+        None
+    }
+
+    /// Claims these pages, if all of them are free.
+    pub(crate) fn claim_exactly(&self, run: Range<Page>) -> Option<Run> {
+        let mut dirty = 0;
+        for (chunk, pages) in self.directory.parts(run.clone()) {
+            let state = self.directory.find(chunk)?;
+            let Some(part) = state.pages.claim_exactly(pages.clone()) else {
+                // Whether what was claimed is dirty is known as a whole alone.
+                self.dirty_pages.fetch_sub(dirty, Relaxed);
+                let taken = run.start..self.directory.page(chunk, pages.start);
+                self.give(taken, dirty != 0);
+                return None;
+            };
+            dirty += part;
+        }
+        self.dirty_pages.fetch_sub(dirty, Relaxed);
+        Some(Run {
+            pages: run,
+            dirty: dirty != 0,
+        })
+    }
+
+    /// Gives back pages that the caller has claimed; the OS may hold them if they are `dirty`.
+    pub(crate) fn give(&self, run: Range<Page>, dirty: bool) {
+        if !run.is_empty() {
+            let (first, pages) = (Chunk(run.start / CHUNK_PAGES), run.len());
+            self.give_in_pause(run, dirty);
+            // Afterwards: a search that came too early begins here again.
+            self.searched.begin_at(first, pages, dirty);
+        }
+    }
+
+    /// As [`Heap::give`], for a collection, after which all searches begin at the lowest chunk.
+    pub(crate) fn give_in_pause(&self, run: Range<Page>, dirty: bool) {
+        if dirty {
+            self.dirty_pages.fetch_add(run.len(), Relaxed);
+        }
+        for (chunk, pages) in self.directory.parts(run) {
+            self.directory.state(chunk).pages.give(pages, dirty);
+        }
+    }
+
+    /// Takes out a chunk whose pages are all free and clean, so that the embedder may use it otherwise. Returns
+    /// whether it was one.
+    pub fn remove_chunk(&self, chunk: Chunk) -> bool {
+        let pages = &self.directory.state(chunk).pages;
+        if pages.free_ends().0 < CHUNK_PAGES || pages.dirty_pages() != [0; CHUNK_PAGES / 64] {
+            return false;
+        }
+        let base = self.directory.page(chunk, 0);
+        match self.claim_exactly(base..base + CHUNK_PAGES) {
+            None => false,
+            Some(run) if run.dirty => {
+                self.give(run.pages, true);
+                false
+            }
+            Some(_) => {
+                self.directory.remove(chunk);
+                true
+            }
+        }
+    }
+}
