@@ -24,14 +24,12 @@ import java.util.function.IntUnaryOperator;
 import java.util.function.LongSupplier;
 
 public class Soak {
-    private static final int LOADERS = 3_000;
-    /** Without unloading, the metaspace of this many loaders and the JDK's own classes would be full. */
-    private static final String METASPACE = "-XX:MaxMetaspaceSize=32m";
+    private static final int LOADERS = 2_000;
 
     public static void main(String[] args) throws Exception {
-        // Methods are compiled early, so that each loader has compiled code.
-        Child.with("-Xmx64m", METASPACE, "-XX:Tier3InvocationThreshold=20", "-XX:Tier3BackEdgeThreshold=200", "-XX:ReservedCodeCacheSize=16m")
-                .main(Main.class).mustExitCleanly(0);
+        // Methods are compiled early, so that each loader has compiled code. Without unloading, this metaspace has room for half of them.
+        Child.with("-Xmx64m", "-XX:MaxMetaspaceSize=32m", "-XX:Tier3InvocationThreshold=20", "-XX:Tier3BackEdgeThreshold=200",
+                "-XX:ReservedCodeCacheSize=24m").main(Main.class, Integer.toString(LOADERS)).mustExitCleanly(0);
     }
 
     /** What each loader defines: its instances use most of what makes a class hard to unload. */
@@ -89,20 +87,21 @@ public class Soak {
     /** Defined as a hidden class. */
     public static class OwnImplementation {}
 
-    /** The whole soak. */
+    /** The whole soak, of as many loaders as its argument says. */
     public static class Main {
         public static void main(String[] args) throws Exception {
+            int loaders = Integer.parseInt(args[0]);
             ClassLoadingMXBean classes = ManagementFactory.getClassLoadingMXBean();
             long settledMetaspace = 0;
             long settledCode = 0;
             int settledClasses = 0;
-            for (int i = 0; i < LOADERS; i++) {
+            for (int i = 0; i < loaders; i++) {
                 Loaders.Loader loader = new Loaders.Loader(Work.class, Own.class);
                 @SuppressWarnings("unchecked")
                 Callable<Long> work = (Callable<Long>) loader.make(Work.class);
                 long expected = 100 * 64 + 10 * 64 + 20 * 64;
                 Check.equal(expected, callOnThread(work), "what the work of a loader returns");
-                if (i == LOADERS / 3) {
+                if (i == loaders / 3) {
                     settle();
                     settledMetaspace = used("Metaspace");
                     settledCode = code();
@@ -112,7 +111,7 @@ public class Soak {
             settle();
             System.out.println("classes " + settledClasses + " then " + classes.getLoadedClassCount() + ", unloaded " + classes.getUnloadedClassCount()
                     + "; metaspace " + settledMetaspace + " then " + used("Metaspace") + "; code " + settledCode + " then " + code());
-            Check.that(classes.getUnloadedClassCount() > LOADERS * 5L, "classes are unloaded: " + classes.getUnloadedClassCount());
+            Check.that(classes.getUnloadedClassCount() > loaders * 5L, "classes are unloaded: " + classes.getUnloadedClassCount());
             Check.that(classes.getLoadedClassCount() < settledClasses + 300, "loaded classes stay level");
             Check.that(used("Metaspace") < settledMetaspace + 2 * Heap.MIB, "the metaspace stays level");
             Check.that(code() < settledCode + 3 * Heap.MIB, "the code cache stays level");
