@@ -81,9 +81,9 @@ mirror! {
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootSet {
-    /// All class loader data.
+    /// Class loader data: all, or those that are never unloaded.
     ClassLoaderData = 0,
-    /// Oops embedded in compiled code.
+    /// Oops embedded in compiled code, unless it is held weakly.
     CodeCache = 1,
     /// Strong OopStorages.
     OopStorages = 2,
@@ -104,7 +104,7 @@ impl RootSet {
 mirror! {
     /// HotSpot's layout of objects and classes; offsets in bytes.
     #[derive(Clone, Debug, Default)]
-    Layout = ThirdPartyHeapLayout, 128;
+    Layout = ThirdPartyHeapLayout, 144;
     0 size: u64,
     8 narrow_klass_base: u64,
     16 narrow_klass_shift: u32,
@@ -137,6 +137,11 @@ mirror! {
     121 reference_weak: u8,
     122 reference_final: u8,
     123 reference_phantom: u8,
+    124 klass_class_loader_data_offset: u32,
+    128 mirror_klass_offset: u32,
+    132 loader_class_loader_data_offset: u32,
+    136 class_loader_data_claim_offset: u32,
+    140 class_loader_data_claimed: i32,
 }
 
 mirror! {
@@ -213,7 +218,7 @@ mirror! {
 
 mirror! {
     /// What the plugin may call.
-    Vm = ThirdPartyHeapVMTable, 168;
+    Vm = ThirdPartyHeapVMTable, 176;
     0 size: u64,
     8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
     16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
@@ -235,6 +240,7 @@ mirror! {
     144 debug_object_size: unsafe extern "C" fn(object: *const c_void) -> u64,
     152 debug_scan_object: unsafe extern "C" fn(object: *const c_void, sink: *const RootSink),
     160 debug_print_object: unsafe extern "C" fn(object: *const c_void),
+    168 visit_class_loader_data: unsafe extern "C" fn(class_loader_data: *mut c_void, sink: *const RootSink),
 }
 
 mirror! {

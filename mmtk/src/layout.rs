@@ -2,10 +2,12 @@
 //! HotSpot's layout of objects and classes: sizes and reference fields, without an upcall.
 //!
 //! The VM hands its offsets over once, before the first collection. Klasses are metadata: they
-//! never move, and none is unloaded, so that the klass of any object, dead or alive, can be read.
+//! never move, but when a collection has come to none of their instances, their mirror or their
+//! loader, they are unloaded at its end. The klass of a dead object must not be read later.
 
 use crate::abi::Layout;
 use mmtk::util::{Address, ObjectReference};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::OnceLock;
 
 /// Bytes of a heap word, and the alignment of objects.
@@ -74,11 +76,13 @@ impl LayoutHelper {
 pub enum Kind {
     /// Nothing.
     Plain,
+    /// Its own class loader data: an instance of `java.lang.ClassLoader`.
+    ClassLoader,
     /// Elements that are references.
     ObjectArray,
     /// Elements that are not references.
     TypeArray,
-    /// The static fields of the class whose mirror it is.
+    /// The static fields, and the class loader data, of the class whose mirror it is.
     Mirror,
     /// `referent` and `discovered`: an instance of `java.lang.ref.Reference`.
     Reference,
@@ -109,8 +113,9 @@ impl<'a> Object<'a> {
     /// Looks up the class of an object.
     ///
     /// # Safety
-    /// `object` must be an initialized object of the heap (reachable or not), whose header has not
-    /// been overwritten by another object, and `layout` that of the VM.
+    /// `object` must be an initialized object of the heap, whose header has not been overwritten by
+    /// another object, and `layout` that of the VM. If it is not reachable, the collection that has
+    /// found that must not be over.
     #[inline(always)]
     pub unsafe fn new(object: ObjectReference, layout: &'a Layout) -> Self {
         let start = object.to_raw_address();
@@ -152,7 +157,7 @@ impl<'a> Object<'a> {
     #[inline(always)]
     pub fn kind(&self) -> Kind {
         let (id, layout) = (self.klass_id(), self.layout);
-        if id == layout.id_instance || id == layout.id_instance_class_loader {
+        if id == layout.id_instance {
             Kind::Plain
         } else if id == layout.id_object_array {
             Kind::ObjectArray
@@ -160,6 +165,8 @@ impl<'a> Object<'a> {
             Kind::TypeArray
         } else if id == layout.id_instance_ref {
             Kind::Reference
+        } else if id == layout.id_instance_class_loader {
+            Kind::ClassLoader
         } else {
             debug_assert_eq!(id, layout.id_instance_mirror, "unknown kind of class");
             Kind::Mirror
@@ -201,7 +208,9 @@ impl<'a> Object<'a> {
                 let base = self.start + self.layout.object_array_base_offset as usize;
                 visit_run(base, self.array_length(), field_bytes, &mut visit);
             }
-            Kind::Plain | Kind::Reference => self.visit_oop_maps(field_bytes, &mut visit),
+            Kind::Plain | Kind::ClassLoader | Kind::Reference => {
+                self.visit_oop_maps(field_bytes, &mut visit)
+            }
             Kind::Mirror => {
                 self.visit_oop_maps(field_bytes, &mut visit);
                 let base = self.start + self.layout.mirror_static_fields_offset as usize;
@@ -209,6 +218,50 @@ impl<'a> Object<'a> {
                 let count: i32 =
                     unsafe { field(self.start, self.layout.mirror_static_oop_count_offset) };
                 visit_run(base, count as usize, field_bytes, &mut visit);
+            }
+        }
+    }
+
+    /// Calls `visit` with each class loader data that the object keeps alive, if the running scan
+    /// has not visited it yet.
+    #[inline(always)]
+    pub fn visit_class_loader_data(&self, kind: Kind, mut visit: impl FnMut(Address)) {
+        let layout = self.layout;
+        let mut visit_unclaimed = |class_loader_data| {
+            if !is_claimed(class_loader_data, layout) {
+                visit(class_loader_data);
+            }
+        };
+        match kind {
+            // The class of all mirrors, and those of arrays of primitive types, are the boot loader's,
+            // whose class loader data is a root.
+            Kind::TypeArray => {}
+            Kind::Mirror => {
+                // SAFETY: a class mirror has this field. What it holds is null or a Klass, whose
+                // class loader data is null until the class is loaded.
+                unsafe {
+                    let mirrored: Address = field(self.start, layout.mirror_klass_offset);
+                    if !mirrored.is_zero() {
+                        let data: Address = field(mirrored, layout.klass_class_loader_data_offset);
+                        if !data.is_zero() {
+                            visit_unclaimed(data);
+                        }
+                    }
+                }
+            }
+            Kind::Plain | Kind::ObjectArray | Kind::Reference | Kind::ClassLoader => {
+                // SAFETY: `klass` is a Klass that has an instance: its class loader data is known.
+                visit_unclaimed(unsafe {
+                    field(self.klass, layout.klass_class_loader_data_offset)
+                });
+                if kind == Kind::ClassLoader {
+                    // SAFETY: a class loader has this field.
+                    let own: Address =
+                        unsafe { field(self.start, layout.loader_class_loader_data_offset) };
+                    if !own.is_zero() {
+                        visit_unclaimed(own);
+                    }
+                }
             }
         }
     }
@@ -279,6 +332,16 @@ impl<'a> Object<'a> {
         // SAFETY: called for soft references only.
         unsafe { field(self.start, self.layout.soft_reference_timestamp_offset) }
     }
+}
+
+/// Whether the running scan has visited a class loader data. Others claim it at the same time: that
+/// it is not claimed can be outdated when this returns.
+#[inline(always)]
+fn is_claimed(class_loader_data: Address, layout: &Layout) -> bool {
+    let claim = class_loader_data + layout.class_loader_data_claim_offset as usize;
+    // SAFETY: the VM keeps an aligned 32-bit number there, which it changes atomically.
+    let claim = unsafe { claim.atomic_load::<AtomicI32>(Ordering::Relaxed) };
+    claim & layout.class_loader_data_claimed == layout.class_loader_data_claimed
 }
 
 #[inline(always)]

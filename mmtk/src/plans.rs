@@ -26,7 +26,7 @@ pub struct PlanInfo {
 /// The plan that runs when none is named.
 pub const DEFAULT: PlanSelector = PlanSelector::MarkSweep;
 
-/// The plans that need neither barriers nor class unloading.
+/// The plans that need no barriers.
 pub static PLANS: [PlanInfo; 5] = [
     PlanInfo {
         name: c"NoGC",

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Scanning: which slots an object has, and which of them this trace follows.
 
+use crate::abi::{RawSlot, RootSink};
 use crate::layout::{self, Kind, Object};
 use crate::references::{self, DISCOVERY};
 use crate::slot::OopSlot;
-use crate::{roots, OpenJDK};
+use crate::{roots, upcalls, OpenJDK};
 use mmtk::scheduler::GCWorker;
-use mmtk::util::{ObjectReference, VMWorkerThread};
+use mmtk::util::{Address, ObjectReference, VMWorkerThread};
 use mmtk::vm::{ObjectTracerContext, RootsWorkFactory, Scanning, SlotVisitor};
 use mmtk::Mutator;
+use std::ffi::c_void;
+use std::ptr;
 
 /// HotSpot's objects and roots.
 pub struct Scan;
@@ -35,6 +38,9 @@ impl<const COMPRESSED: bool> Scanning<OpenJDK<COMPRESSED>> for Scan {
             visitor.visit_slot(OopSlot::from_field(view.referent()));
             visitor.visit_slot(OopSlot::from_field(view.discovered()));
         }
+        view.visit_class_loader_data(kind, |data| {
+            visit_class_loader_data::<COMPRESSED, _>(data, visitor)
+        });
     }
 
     fn notify_initial_thread_scan_complete(_partial_scan: bool, _worker: VMWorkerThread) {}
@@ -75,19 +81,42 @@ impl<const COMPRESSED: bool> Scanning<OpenJDK<COMPRESSED>> for Scan {
     ) {
         // The second trace has visited referent and discovered of every reference object, because
         // discovery is off by then: only roots are left.
-        crate::upcalls::forward_weak_roots();
+        upcalls::forward_weak_roots();
     }
+}
+
+/// Visits the handles of a class loader data. Happens once a scan for each.
+#[cold]
+fn visit_class_loader_data<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPRESSED>>>(
+    class_loader_data: Address,
+    visitor: &mut SV,
+) {
+    unsafe extern "C" fn report<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPRESSED>>>(
+        context: *mut c_void,
+        slots: *const RawSlot,
+        count: usize,
+    ) {
+        // SAFETY: `context` is the visitor below, which waits for the visit.
+        let visitor = unsafe { &mut *context.cast::<SV>() };
+        for index in 0..count {
+            // SAFETY: the VM passes `count` slots.
+            visitor.visit_slot(OopSlot::from_raw(unsafe { *slots.add(index) }));
+        }
+    }
+    upcalls::visit_class_loader_data(
+        class_loader_data,
+        &RootSink {
+            report: report::<COMPRESSED, SV>,
+            context: ptr::from_mut(visitor).cast(),
+        },
+    );
 }
 
 /// In builds with assertions, a sample of the scanned objects is compared with what the VM says.
 #[cfg(debug_assertions)]
 mod check {
     use super::*;
-    use crate::abi::{RawSlot, RootSink};
-    use crate::upcalls;
-    use mmtk::util::Address;
     use mmtk::vm::slot::Slot;
-    use std::ffi::c_void;
 
     /// One object of this many words of the heap is checked, at most.
     const SAMPLE: usize = 31;

@@ -236,6 +236,54 @@ fn references_end_as_java_says() {
     check_list(&vm, 0, 0..2);
 }
 
+/// An object keeps the handles of its class loader data alive, which are visited once a scan.
+#[test]
+fn class_loader_data_lives_as_long_as_its_objects() {
+    let (mut vm, constraints) = in_case!(class_loader_data_lives_as_long_as_its_objects);
+    if !constraints.collects_garbage {
+        return;
+    }
+    make_list(&mut vm, 0, 0..100);
+    vm.set_handle(vm.root(0));
+    vm.set_root(0, None);
+    for root in 1..4 {
+        let object = vm.alloc_loaded();
+        vm.set_root(root, object);
+    }
+    for _ in 0..3 {
+        make_list(&mut vm, 4, 0..5_000);
+        vm.collect();
+        vm.set_root(5, vm.handle());
+        check_list(&vm, 5, 0..100);
+        vm.set_root(5, None);
+        let scans = vm.take_visits();
+        // A list may have filled the heap once more; mark-compact scans twice.
+        assert!((1..=4).contains(&scans), "{scans} visits");
+    }
+    // A finalizer can still reach the objects: so do what processes references.
+    for root in 1..4 {
+        vm.set_root(root, None);
+    }
+    let object = vm.alloc_loaded();
+    vm.set_root(1, object);
+    let finalizable = vm.alloc_reference(Class::Final, |vm| vm.root(1)).unwrap();
+    vm.set_root(2, Some(finalizable));
+    vm.set_root(1, None);
+    vm.collect();
+    assert!(vm.take_visits() >= 1);
+    vm.set_root(5, vm.handle());
+    check_list(&vm, 5, 0..100);
+    // Nothing reaches them now, so that nothing updates the handle.
+    vm.set_root(5, None);
+    vm.set_root(2, None);
+    vm.take_pending();
+    vm.set_weak_roots(vm.handle(), None);
+    vm.set_handle(None);
+    vm.collect();
+    assert_eq!(vm.take_visits(), 0);
+    assert_eq!(vm.weak_roots(), [None, None]);
+}
+
 #[test]
 fn heap_info_has_a_line_for_each_space() {
     let (mut vm, _) = in_case!(heap_info_has_a_line_for_each_space);

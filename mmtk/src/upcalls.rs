@@ -130,7 +130,7 @@ pub fn prepare_for_roots_re_scanning() {
     unsafe { (vm().prepare_for_roots_re_scanning)() }
 }
 
-/// Clears weak roots to unreached objects and updates the others.
+/// Clears weak roots to unreached objects and updates the others, then unloads unreached classes.
 pub fn process_weak_roots() {
     // SAFETY: called inside a collection, when reachability is final.
     unsafe { (vm().process_weak_roots)() }
@@ -140,6 +140,13 @@ pub fn process_weak_roots() {
 pub fn forward_weak_roots() {
     // SAFETY: called inside a collection, when every object has its new address.
     unsafe { (vm().forward_weak_roots)() }
+}
+
+/// Reports the slots of a class loader data to `sink`, unless this scan has done so already.
+pub fn visit_class_loader_data(class_loader_data: Address, sink: &abi::RootSink) {
+    // SAFETY: a class loader data of a class or a loader that is reached, and the sink outlives the
+    // call.
+    unsafe { (vm().visit_class_loader_data)(class_loader_data.to_mut_ptr(), sink) }
 }
 
 /// What this collection does with soft references.

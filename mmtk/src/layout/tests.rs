@@ -7,7 +7,7 @@ use std::pin::Pin;
 pub const ID_INSTANCE: i32 = 10;
 pub const ID_REF: i32 = 11;
 pub const ID_MIRROR: i32 = 12;
-const ID_LOADER: i32 = 13;
+pub const ID_LOADER: i32 = 13;
 const ID_TYPE_ARRAY: i32 = 14;
 pub const ID_OBJECT_ARRAY: i32 = 15;
 
@@ -42,6 +42,11 @@ pub fn test_layout() -> Layout {
         reference_weak: 3,
         reference_final: 4,
         reference_phantom: 5,
+        klass_class_loader_data_offset: 40,
+        mirror_klass_offset: 64,
+        loader_class_loader_data_offset: 56,
+        class_loader_data_claim_offset: 4,
+        class_loader_data_claimed: 3,
         ..Layout::default()
     }
 }
@@ -54,7 +59,7 @@ impl Memory {
         Self(Box::pin([0; 64]))
     }
 
-    /// Where it lies, for ever.
+    /// Where it lies.
     pub fn address(&self) -> Address {
         Address::from_ptr(self.0.as_ptr())
     }
@@ -66,6 +71,11 @@ impl Memory {
         unsafe { (self.address() + offset).store(value) };
         self
     }
+}
+
+/// A ClassLoaderData with these claim bits.
+pub fn class_loader_data(claim: i32) -> Memory {
+    Memory::new().with(4, claim)
 }
 
 /// An InstanceKlass with a vtable of 2 words, an itable of 1 and these oop maps.
@@ -129,10 +139,10 @@ fn layout_helpers() {
 #[test]
 fn instances() {
     let layout = test_layout();
-    for id in [ID_INSTANCE, ID_LOADER] {
+    for (id, kind) in [(ID_INSTANCE, Kind::Plain), (ID_LOADER, Kind::ClassLoader)] {
         let klass = klass(id, 64, &[(16, 2), (40, 1)]);
         let object = instance(&klass);
-        assert_eq!(view(&object, &layout).kind(), Kind::Plain);
+        assert_eq!(view(&object, &layout).kind(), kind);
         assert_eq!(view(&object, &layout).bytes(), 64);
         assert_eq!(fields(&object, &layout, 8), [16, 24, 40]);
         assert_eq!(fields(&object, &layout, 4), [16, 20, 40]);
@@ -204,5 +214,50 @@ fn references() {
         assert_eq!(view.next() - reference.address(), 32);
         assert_eq!(view.discovered() - reference.address(), 40);
         assert_eq!(view.timestamp(), 1234);
+    }
+}
+
+/// The class loader data that a scan of `object` visits.
+fn visited(object: &Memory, layout: &Layout) -> Vec<Address> {
+    let mut found = Vec::new();
+    let view = view(object, layout);
+    view.visit_class_loader_data(view.kind(), |data| found.push(data));
+    found
+}
+
+#[test]
+fn an_object_keeps_class_loader_data_alive() {
+    let layout = test_layout();
+    let [ours, own, strange] = [0, 1, 4].map(class_loader_data);
+    for id in [ID_INSTANCE, ID_REF, ID_OBJECT_ARRAY, ID_LOADER] {
+        let klass = klass(id, 64, &[]).with(40, ours.address());
+        assert_eq!(visited(&instance(&klass), &layout), [ours.address()]);
+    }
+    let loader = klass(ID_LOADER, 64, &[]).with(40, ours.address());
+    let loader = instance(&loader).with(56, own.address());
+    assert_eq!(visited(&loader, &layout), [ours.address(), own.address()]);
+    let mirrored = klass(ID_INSTANCE, 64, &[]).with(40, strange.address());
+    let mirrors = klass(ID_MIRROR, 64, &[]).with(40, ours.address());
+    let mirror = instance(&mirrors).with(64, mirrored.address());
+    assert_eq!(visited(&mirror, &layout), [strange.address()]);
+    assert_eq!(
+        visited(&instance(&mirrors), &layout),
+        [],
+        "of a primitive type"
+    );
+    let not_loaded = klass(ID_INSTANCE, 64, &[]);
+    let mirror = instance(&mirrors).with(64, not_loaded.address());
+    assert_eq!(visited(&mirror, &layout), []);
+}
+
+#[test]
+fn claimed_class_loader_data_is_not_visited() {
+    let layout = test_layout();
+    for (claim, is_visited) in [(0, true), (3, false), (4, true), (2, true), (7, false)] {
+        let data = class_loader_data(claim);
+        let klass = klass(ID_LOADER, 64, &[]).with(40, data.address());
+        let loader = instance(&klass).with(56, data.address());
+        let times = if is_visited { 2 } else { 0 };
+        assert_eq!(visited(&loader, &layout).len(), times, "claim {claim}");
     }
 }

@@ -4,11 +4,12 @@
 use crate::abi::{self, Config, Mutator, MutatorVisitor, Plan, Plugin, RawSlot, RootSet, RootSink};
 use crate::abi::{BinTable, Head, Heads, Layout, Range, TextSink, Thread, Vm, Worker, BINS};
 use crate::entry::third_party_heap_entry;
-use crate::layout::tests::{klass, test_layout, ID_INSTANCE, ID_OBJECT_ARRAY, ID_REF};
+use crate::layout::tests::{class_loader_data, klass, test_layout};
+use crate::layout::tests::{ID_INSTANCE, ID_LOADER, ID_OBJECT_ARRAY, ID_REF};
 use mmtk::util::Address;
 use std::ffi::{c_char, c_void, CStr, CString};
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, LazyLock, Mutex};
 use std::{ptr, thread};
 
 pub const MIB: usize = 1 << 20;
@@ -88,6 +89,7 @@ unsafe extern "C" fn spawn_worker(worker: Worker) {
 unsafe extern "C" fn stop_all_mutators(_worker: Thread) {
     let state = SAFEPOINT.lock().unwrap();
     drop(CHANGED.wait_while(state, |(_, waiting)| !*waiting).unwrap());
+    unclaim();
 }
 
 unsafe extern "C" fn resume_mutators(_worker: Thread) {
@@ -147,7 +149,43 @@ unsafe extern "C" fn scan_roots(set: i32, sink: *const RootSink) {
     report(sink, &slots);
 }
 
-unsafe extern "C" fn prepare_for_roots_re_scanning() {}
+/// The class loader data of all classes but one, which nothing unloads.
+static BOOT: LazyLock<usize> = LazyLock::new(|| make_class_loader_data(3));
+/// That of the class [`Class::Loaded`] and, in its class loader field, of each instance.
+static LOADER: LazyLock<usize> = LazyLock::new(|| make_class_loader_data(0));
+/// Its handle.
+static HANDLE: AtomicUsize = AtomicUsize::new(0);
+/// How often it has been visited.
+static VISITS: AtomicUsize = AtomicUsize::new(0);
+
+fn make_class_loader_data(claim: i32) -> usize {
+    Box::leak(Box::new(class_loader_data(claim)))
+        .address()
+        .as_usize()
+}
+
+fn loader_claim() -> &'static AtomicI32 {
+    let claim = *LOADER + test_layout().class_loader_data_claim_offset as usize;
+    // SAFETY: the aligned field of what is never freed.
+    unsafe { AtomicI32::from_ptr(claim as *mut i32) }
+}
+
+/// Begins a scan.
+fn unclaim() {
+    loader_claim().store(0, Ordering::SeqCst);
+}
+
+unsafe extern "C" fn visit_class_loader_data(data: *mut c_void, sink: *const RootSink) {
+    assert_eq!(data as usize, *LOADER, "the other one is always claimed");
+    if loader_claim().swap(3, Ordering::SeqCst) == 0 {
+        VISITS.fetch_add(1, Ordering::SeqCst);
+        report(sink, &[root_slot(&HANDLE)]);
+    }
+}
+
+unsafe extern "C" fn prepare_for_roots_re_scanning() {
+    unclaim();
+}
 
 unsafe extern "C" fn process_weak_roots() {
     for root in &WEAK {
@@ -198,6 +236,7 @@ pub enum Class {
     Final,
     Phantom,
     Array,
+    Loaded,
 }
 
 /// Offsets in a node.
@@ -205,13 +244,14 @@ const NODE_FIELDS: usize = 16;
 const NODE_PAYLOAD: usize = 32;
 
 impl Class {
-    const ALL: [Class; 6] = [
+    const ALL: [Class; 7] = [
         Class::Node,
         Class::Soft,
         Class::Weak,
         Class::Final,
         Class::Phantom,
         Class::Array,
+        Class::Loaded,
     ];
 
     /// Bytes of an instance.
@@ -219,6 +259,7 @@ impl Class {
         match self {
             Class::Node => 40,
             Class::Array => 24,
+            Class::Loaded => 64,
             _ => 56,
         }
     }
@@ -227,6 +268,7 @@ impl Class {
         let layout = test_layout();
         let klass = match self {
             Class::Node => klass(ID_INSTANCE, 40, &[(NODE_FIELDS as i32, 2)]),
+            Class::Loaded => klass(ID_LOADER, 64, &[(NODE_FIELDS as i32, 2)]),
             Class::Array => {
                 let log2 = field_bytes.trailing_zeros() as i32;
                 klass(ID_OBJECT_ARRAY, 0x8018_0c00_u32 as i32 | log2, &[])
@@ -242,6 +284,12 @@ impl Class {
                     .with(layout.instance_klass_reference_type_offset as usize, code)
             }
         };
+        let data = if self == Class::Loaded {
+            *LOADER
+        } else {
+            *BOOT
+        };
+        let klass = klass.with(layout.klass_class_loader_data_offset as usize, data);
         Box::leak(Box::new(klass)).address()
     }
 }
@@ -259,7 +307,7 @@ unsafe extern "C" fn debug_scan_object(object: *const c_void, sink: *const RootS
     let (class, length) = unsafe { class_and_length(object) };
     let layout = test_layout();
     let fields: Vec<RawSlot> = match class {
-        Class::Node => (0..2)
+        Class::Node | Class::Loaded => (0..2)
             .map(|index| object + NODE_FIELDS + index * field_bytes())
             .collect(),
         Class::Array => (0..length)
@@ -284,7 +332,7 @@ unsafe extern "C" fn debug_print_object(object: *const c_void) {
     println!("{object:?}");
 }
 
-static KLASSES: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
+static KLASSES: [AtomicUsize; 7] = [const { AtomicUsize::new(0) }; 7];
 
 /// # Safety
 /// `object` must be an object.
@@ -358,6 +406,7 @@ static TABLE: Vm = Vm {
     debug_object_size,
     debug_scan_object,
     debug_print_object,
+    visit_class_loader_data,
 };
 
 /// The VM, as its one Java thread sees it.
@@ -442,6 +491,30 @@ impl FakeVm {
         // SAFETY: an array has a length.
         unsafe { *((array + 16) as *mut i32) = length as i32 };
         Some(array)
+    }
+
+    /// An instance of the class of the other class loader data, which it has in its field too.
+    pub fn alloc_loaded(&mut self) -> Option<Oop> {
+        let object = self.alloc(Class::Loaded)?;
+        let offset = test_layout().loader_class_loader_data_offset as usize;
+        // SAFETY: a field of a class loader, which is wide.
+        unsafe { *((object + offset) as *mut usize) = *LOADER };
+        Some(object)
+    }
+
+    /// What the handle of the other class loader data holds.
+    pub fn handle(&self) -> Option<Oop> {
+        let oop = HANDLE.load(Ordering::Relaxed);
+        (oop != 0).then_some(oop)
+    }
+
+    pub fn set_handle(&mut self, oop: Option<Oop>) {
+        HANDLE.store(oop.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// How often the other class loader data has been visited since this was last asked.
+    pub fn take_visits(&self) -> usize {
+        VISITS.swap(0, Ordering::SeqCst)
     }
 
     /// A reference object; `referent` is asked after the allocation, which may move it.

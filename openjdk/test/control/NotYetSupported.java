@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary What this heap does not have yet is refused by one clear line: flight recording, class unloading, heaps in files, other object alignments.
+ * @summary What this heap does not have yet is refused by one clear line: flight recording, heaps in files, other object alignments.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @run main NotYetSupported
@@ -14,7 +14,7 @@ import java.util.List;
 
 public class NotYetSupported {
     public static void main(String[] args) throws Exception {
-        for (String option : List.of("-XX:StartFlightRecording", "-XX:+FlightRecorder", "-XX:+ClassUnloading", "-XX:AllocateHeapAt=.", "-XX:ObjectAlignmentInBytes=16")) {
+        for (String option : List.of("-XX:StartFlightRecording", "-XX:+FlightRecorder", "-XX:AllocateHeapAt=.", "-XX:ObjectAlignmentInBytes=16")) {
             String name = option.replaceFirst("-XX:\\+?", "").replaceFirst("=.*", "");
             Child child = Child.with(option).main(Main.class).mustExitCleanly(1);
             List<String> lines = child.err().lines().filter(line -> !line.contains("warning: Option")).toList();

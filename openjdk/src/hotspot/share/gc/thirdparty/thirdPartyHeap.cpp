@@ -264,12 +264,39 @@ void ThirdPartyHeap::do_full_collection(bool clear_all_soft_refs) {
 MetaWord* ThirdPartyHeap::satisfy_failed_metadata_allocation(ClassLoaderData* loader_data, size_t size,
                                                              Metaspace::MetadataType mdtype) {
   ClassLoaderMetaspace* const metaspace = loader_data->metaspace_non_null();
-  MetaWord* const expanded = metaspace->expand_and_allocate(size, mdtype);
-  if (expanded != NULL) {
-    return expanded;
+  if (!can_collect_for_metadata(JavaThread::current())) {
+    return metaspace->expand_and_allocate(size, mdtype);
   }
-  collect(GCCause::_metadata_GC_threshold);
-  return metaspace->expand_and_allocate(size, mdtype);
+  MetaWord* result = collect_and_allocate_metadata(metaspace, size, mdtype, GCCause::_metadata_GC_threshold);
+  if (result == NULL) {
+    result = metaspace->expand_and_allocate(size, mdtype);
+  }
+  if (result == NULL) {
+    result = collect_and_allocate_metadata(metaspace, size, mdtype, GCCause::_metadata_GC_clear_soft_refs);
+  }
+  return result;
+}
+
+// A thread inside its own JNI critical region would wait for itself.
+bool ThirdPartyHeap::can_collect_for_metadata(JavaThread* thread) const {
+  return ThirdPartyHeapLoader::plan().collects && (supports_object_pinning() || !thread->in_critical());
+}
+
+// Another thread's collection since the allocation failed has freed what there is to free.
+MetaWord* ThirdPartyHeap::collect_and_allocate_metadata(ClassLoaderMetaspace* metaspace, size_t size,
+                                                        Metaspace::MetadataType mdtype, GCCause::Cause cause) {
+  const uint collections = total_collections();
+  MetaWord* const result = metaspace->allocate(size, mdtype);
+  if (result != NULL) {
+    return result;
+  }
+  if (collections == total_collections()) {
+    if (cause == GCCause::_metadata_GC_clear_soft_refs) {
+      _soft_ref_policy.set_should_clear_all_soft_refs(true);
+    }
+    collect(cause);
+  }
+  return metaspace->allocate(size, mdtype);
 }
 
 jlong ThirdPartyHeap::soft_reference_max_age() const {

@@ -11,6 +11,7 @@
 #include "services/memoryManager.hpp"
 #include "utilities/growableArray.hpp"
 
+class ClassLoaderMetaspace;
 class ThirdPartyHeapDriver;
 class ThirdPartyHeapMemoryPool;
 class ThirdPartyHeapWorkerThread;
@@ -34,6 +35,9 @@ private:
   void wait_until_collection_enabled();
   void clear_soft_references();
   void* allocate_from_plugin(Thread* thread, size_t bytes);
+  bool can_collect_for_metadata(JavaThread* thread) const;
+  MetaWord* collect_and_allocate_metadata(ClassLoaderMetaspace* metaspace, size_t size, Metaspace::MetadataType mdtype,
+                                          GCCause::Cause cause);
 
 protected:
   virtual HeapWord* allocate_new_tlab(size_t min_size, size_t requested_size, size_t* actual_size);
@@ -71,7 +75,7 @@ public:
   virtual void collect(GCCause::Cause cause);
   virtual void do_full_collection(bool clear_all_soft_refs);
 
-  // There is no class unloading: a collection frees the metadata of classes that could not be linked, and of old versions.
+  // Collects when the metaspace has reached its threshold, and lets it grow by what a collection does not free.
   virtual MetaWord* satisfy_failed_metadata_allocation(ClassLoaderData* loader_data, size_t size,
                                                        Metaspace::MetadataType mdtype);
 

@@ -35,7 +35,6 @@ void ThirdPartyHeapArguments::check_supported_flags() {
   struct { bool set; const char* what; } later[] = {
     { FLAG_IS_CMDLINE(FlightRecorder) && FlightRecorder, "-XX:+FlightRecorder" },
     { StartFlightRecording != NULL,                      "-XX:StartFlightRecording" },
-    { FLAG_IS_CMDLINE(ClassUnloading) && ClassUnloading, "-XX:+ClassUnloading" },
     { AllocateHeapAt != NULL,                            "-XX:AllocateHeapAt" },
   };
   for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
@@ -82,10 +81,6 @@ void ThirdPartyHeapArguments::initialize() {
 
   // Makes jcmd and the Java API say that JFR is disabled.
   FLAG_SET_CMDLINE(FlightRecorder, false);
-
-  // There is no class unloading.
-  FLAG_SET_DEFAULT(ClassUnloading, false);
-  FLAG_SET_DEFAULT(ClassUnloadingWithConcurrentMark, false);
 
   if (!plan.supports_tlab) {
     FLAG_SET_DEFAULT(UseTLAB, false);

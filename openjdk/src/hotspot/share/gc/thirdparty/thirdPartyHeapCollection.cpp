@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 #include "precompiled.hpp"
-#include "classfile/classLoaderDataGraph.hpp"
 #include "classfile/javaClasses.hpp"
 #include "compiler/oopMap.hpp"
 #include "gc/shared/gc_globals.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapCollection.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "logging/log.hpp"
@@ -39,6 +39,7 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::clear();
 #endif
+  ThirdPartyHeapClassUnloading::begin();
 }
 
 ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
@@ -49,8 +50,7 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
     ThirdPartyHeapRoots::fix_compiled_code();
   }
   verify(VerifyAfterGC, "After GC");
-  // Classes that could not be linked, or were redefined.
-  ClassLoaderDataGraph::purge(true /* at_safepoint */);
+  ThirdPartyHeapClassUnloading::end();
   advance_soft_reference_clock();
   _heap->resize_all_tlabs();
   _heap->update_capacity_and_used_at_gc();

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 #include "precompiled.hpp"
+#include "classfile/classLoaderData.hpp"
 #include "classfile/javaClasses.hpp"
 #include "classfile/symbolTable.hpp"
 #include "classfile/vmClasses.hpp"
@@ -32,6 +33,7 @@ void ThirdPartyHeapLayoutReader::read_klass(ThirdPartyHeapLayout* layout) {
   layout->klass_layout_helper_offset = in_bytes(Klass::layout_helper_offset());
   layout->klass_id_offset = field_offset("Klass", "_id");
   layout->klass_vtable_length_offset = in_bytes(Klass::vtable_length_offset());
+  layout->klass_class_loader_data_offset = in_bytes(Klass::class_loader_data_offset());
   layout->id_instance = InstanceKlassID;
   layout->id_instance_ref = InstanceRefKlassID;
   layout->id_instance_mirror = InstanceMirrorKlassID;
@@ -65,6 +67,14 @@ void ThirdPartyHeapLayoutReader::read_mirror_and_reference(ThirdPartyHeapLayout*
   layout->reference_phantom = REF_PHANTOM;
 }
 
+void ThirdPartyHeapLayoutReader::read_class_loader_data(ThirdPartyHeapLayout* layout) {
+  layout->mirror_klass_offset = java_lang_Class::klass_offset();
+  layout->loader_class_loader_data_offset =
+      JavaClasses::compute_injected_offset(JavaClasses::java_lang_ClassLoader_loader_data_enum);
+  layout->class_loader_data_claim_offset = field_offset("ClassLoaderData", "_claim");
+  layout->class_loader_data_claimed = ClassLoaderData::_claim_strong;
+}
+
 ThirdPartyHeapLayout ThirdPartyHeapLayoutReader::read() {
   ThirdPartyHeapLayout layout;
   layout.size = sizeof(layout);
@@ -76,5 +86,6 @@ ThirdPartyHeapLayout ThirdPartyHeapLayoutReader::read() {
   layout.object_array_base_offset = arrayOopDesc::base_offset_in_bytes(T_OBJECT);
   read_klass(&layout);
   read_mirror_and_reference(&layout);
+  read_class_loader_data(&layout);
   return layout;
 }

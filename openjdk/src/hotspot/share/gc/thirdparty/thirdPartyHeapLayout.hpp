@@ -15,6 +15,7 @@ private:
   static uint32_t field_offset(const char* type, const char* field);
   static void read_klass(ThirdPartyHeapLayout* layout);
   static void read_mirror_and_reference(ThirdPartyHeapLayout* layout);
+  static void read_class_loader_data(ThirdPartyHeapLayout* layout);
 
 public:
   // Needs the core classes to be loaded.

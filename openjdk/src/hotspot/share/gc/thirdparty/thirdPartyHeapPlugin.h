@@ -64,9 +64,13 @@ typedef struct ThirdPartyHeapTextSink {
   void* context;
 } ThirdPartyHeapTextSink;
 
-/* Sets of strong roots that are not those of one Java thread. Each can be scanned by one worker while others scan others. */
+/*
+ * Sets of strong roots that are not those of one Java thread. Each can be scanned by one worker while others scan others.
+ * The first scan of a collection that unloads classes reports those class loader data alone that nothing unloads, and no
+ * compiled code: see visit_class_loader_data. The code of frames is among the thread's roots then.
+ */
 enum ThirdPartyHeapRootSet {
-  THIRD_PARTY_HEAP_ROOTS_CLASS_LOADER_DATA = 0, /* all class loader data; there is no class unloading */
+  THIRD_PARTY_HEAP_ROOTS_CLASS_LOADER_DATA = 0,
   THIRD_PARTY_HEAP_ROOTS_CODE_CACHE        = 1, /* oops embedded in compiled code */
   THIRD_PARTY_HEAP_ROOTS_OOP_STORAGES      = 2, /* strong OopStorages: JNI globals, VM globals, ... */
   THIRD_PARTY_HEAP_ROOTS_VM_THREAD         = 3,
@@ -112,6 +116,12 @@ typedef struct ThirdPartyHeapLayout {
   uint8_t  reference_weak;
   uint8_t  reference_final;
   uint8_t  reference_phantom;
+  /* ClassLoaderData: an object keeps that of its class alive, a mirror that of the class it mirrors, a loader its own */
+  uint32_t klass_class_loader_data_offset;   /* ClassLoaderData*, not null */
+  uint32_t mirror_klass_offset;              /* Klass* in a mirror; null if it mirrors a primitive type */
+  uint32_t loader_class_loader_data_offset;  /* ClassLoaderData* in a java.lang.ClassLoader; null if it has loaded nothing */
+  uint32_t class_loader_data_claim_offset;   /* int32_t in a ClassLoaderData */
+  int32_t  class_loader_data_claimed;        /* these bits are set in it when this scan has visited it */
 } ThirdPartyHeapLayout;
 
 /* What a plugin says of itself after its options are known. */
@@ -206,7 +216,8 @@ typedef struct ThirdPartyHeapVMTable {
   /* Before roots are scanned for a second time in one collection (MarkCompact). */
   void (*prepare_for_roots_re_scanning)(void);
 
-  /* Weak roots: asks is_reachable of each referent; clears the slot, or stores forwarded(). After reference processing. */
+  /* Weak roots: asks is_reachable of each referent; clears the slot, or stores forwarded(). After reference processing.
+     Then classes are unloaded. The klass of an unreachable object can be read until resume_mutators is called. */
   void (*process_weak_roots)(void);
   /* Stores forwarded() into each remaining weak root (MarkCompact's second pass). */
   void (*forward_weak_roots)(void);
@@ -220,6 +231,10 @@ typedef struct ThirdPartyHeapVMTable {
   uint64_t (*debug_object_size)(const void* object);
   void (*debug_scan_object)(const void* object, const ThirdPartyHeapRootSink* sink);
   void (*debug_print_object)(const void* object);
+
+  /* Reports the slots of a ClassLoaderData that the trace has come to through an object, and claims it. Reports none if it is
+     claimed already. Only inside a collection. */
+  void (*visit_class_loader_data)(void* class_loader_data, const ThirdPartyHeapRootSink* sink);
 } ThirdPartyHeapVMTable;
 
 /* What the VM may call. */

@@ -9,6 +9,7 @@
 #include "gc/shared/gcTraceTime.inline.hpp"
 #include "gc/shared/oopStorageSet.inline.hpp"
 #include "gc/shared/weakProcessor.hpp"
+#include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "memory/resourceArea.hpp"
@@ -44,18 +45,19 @@ void ThirdPartyHeapSlotClosure::do_oop(narrowOop* p) {
   }
 }
 
-void ThirdPartyHeapRoots::oops_do(int32_t root_set, OopClosure* closure) {
+void ThirdPartyHeapRoots::oops_do(int32_t root_set, OopClosure* closure, int cld_claim) {
   switch (root_set) {
     case THIRD_PARTY_HEAP_ROOTS_CLASS_LOADER_DATA: {
-      CLDToOopClosure cld_closure(closure, ClassLoaderData::_claim_none);
-      ClassLoaderDataGraph::cld_do(&cld_closure);
+      CLDToOopClosure cld_closure(closure, cld_claim);
+      ClassLoaderDataGraph::roots_cld_do(&cld_closure, ThirdPartyHeapClassUnloading::is_marking() ? NULL : &cld_closure);
       break;
     }
-    case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE: {
-      CodeBlobToOopClosure code_closure(closure, !CodeBlobToOopClosure::FixRelocations);
-      CodeCache::blobs_do(&code_closure);
+    case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE:
+      if (!ThirdPartyHeapClassUnloading::is_marking()) {
+        CodeBlobToOopClosure code_closure(closure, !CodeBlobToOopClosure::FixRelocations);
+        CodeCache::blobs_do(&code_closure);
+      }
       break;
-    }
     case THIRD_PARTY_HEAP_ROOTS_OOP_STORAGES:
       OopStorageSet::strong_oops_do(closure);
       break;
@@ -78,14 +80,15 @@ void ThirdPartyHeapRoots::scan(int32_t root_set, const ThirdPartyHeapRootSink* s
   ResourceMark rm;
   HandleMark hm(Thread::current());
   ThirdPartyHeapSlotClosure closure(sink);
-  oops_do(root_set, &closure);
+  oops_do(root_set, &closure, ClassLoaderData::_claim_strong);
 }
 
 void ThirdPartyHeapRoots::scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink) {
   ResourceMark rm;
   HandleMark hm(Thread::current());
   ThirdPartyHeapSlotClosure closure(sink);
-  thread->oops_do(&closure, NULL /* all compiled code is scanned by its own root set */);
+  MarkingCodeBlobClosure code_closure(&closure, !CodeBlobToOopClosure::FixRelocations);
+  thread->oops_do(&closure, ThirdPartyHeapClassUnloading::is_marking() ? &code_closure : NULL);
 }
 
 class ThirdPartyHeapIsReachableClosure : public BoolObjectClosure {
@@ -95,7 +98,7 @@ public:
   }
 };
 
-// Weak roots lie in OopStorages, which hold full oops only.
+// Weak roots lie in OopStorages and nmethods, which hold full oops only.
 class ThirdPartyHeapForwardClosure : public OopClosure {
 public:
   virtual void do_oop(oop* p) {
@@ -115,6 +118,7 @@ void ThirdPartyHeapRoots::process_weak() {
   ThirdPartyHeapIsReachableClosure is_reachable;
   ThirdPartyHeapForwardClosure forward;
   WeakProcessor::weak_oops_do(&is_reachable, &forward);
+  ThirdPartyHeapClassUnloading::unload(&is_reachable, &forward);
 }
 
 void ThirdPartyHeapRoots::forward_weak() {

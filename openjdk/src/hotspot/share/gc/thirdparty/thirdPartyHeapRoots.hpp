@@ -39,8 +39,9 @@ public:
   static void scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink);
 
   // The same sets, to a closure of the VM.
-  static void oops_do(int32_t root_set, OopClosure* closure);
+  static void oops_do(int32_t root_set, OopClosure* closure, int cld_claim);
 
+  // Ends with class unloading.
   static void process_weak();
   static void forward_weak();
 

@@ -5,6 +5,7 @@
 #include "classfile/javaClasses.hpp"
 #include "compiler/oopMap.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapDriver.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
@@ -96,6 +97,7 @@ static void vm_prepare_for_roots_re_scanning() {
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::set_active(false);
 #endif
+  ThirdPartyHeapClassUnloading::begin_second_scan();
 }
 
 // JVMTI's tag maps are the VM thread's business.
@@ -151,6 +153,7 @@ const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
     vm_debug_object_size,
     vm_debug_scan_object,
     vm_debug_print_object,
+    ThirdPartyHeapClassUnloading::visit_class_loader_data,
   };
   return &table;
 }

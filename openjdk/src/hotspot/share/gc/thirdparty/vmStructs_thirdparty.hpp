@@ -6,9 +6,10 @@
 
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 
-// Klass::_id is listed here for ThirdPartyHeapLayout, which reads field offsets from this table.
+// These are listed for ThirdPartyHeapLayout, which reads field offsets from this table.
 #define VM_STRUCTS_THIRDPARTYGC(unchecked_nonstatic_field) \
-  unchecked_nonstatic_field(Klass, _id, sizeof(int)) /* NOTE: no type */
+  unchecked_nonstatic_field(Klass, _id, sizeof(int)) /* NOTE: no type */ \
+  unchecked_nonstatic_field(ClassLoaderData, _claim, sizeof(int)) /* NOTE: no type */
 
 #define VM_TYPES_THIRDPARTYGC(declare_type) \
   declare_type(ThirdPartyHeap, CollectedHeap)

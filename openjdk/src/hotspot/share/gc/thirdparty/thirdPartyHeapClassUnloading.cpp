@@ -1,0 +1,69 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#include "precompiled.hpp"
+#include "classfile/classLoaderData.hpp"
+#include "classfile/classLoaderDataGraph.hpp"
+#include "classfile/systemDictionary.hpp"
+#include "code/codeCache.hpp"
+#include "code/nmethod.hpp"
+#include "gc/shared/gcTraceTime.inline.hpp"
+#include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
+#include "gc/thirdparty/thirdPartyHeapRoots.hpp"
+#include "memory/iterator.hpp"
+#include "memory/metaspace.hpp"
+#include "memory/metaspaceUtils.hpp"
+#include "oops/klass.hpp"
+#include "runtime/globals.hpp"
+#if INCLUDE_JVMCI
+#include "jvmci/jvmci.hpp"
+#endif
+
+bool ThirdPartyHeapClassUnloading::_is_marking = false;
+
+bool ThirdPartyHeapClassUnloading::is_on() {
+  return ClassUnloading;
+}
+
+void ThirdPartyHeapClassUnloading::begin() {
+  ClassLoaderDataGraph::clear_claimed_marks();
+  nmethod::oops_do_marking_prologue();
+  _is_marking = is_on();
+}
+
+void ThirdPartyHeapClassUnloading::begin_second_scan() {
+  assert(!_is_marking, "what is left is alive");
+  ClassLoaderDataGraph::clear_claimed_marks();
+}
+
+void ThirdPartyHeapClassUnloading::visit_class_loader_data(void* class_loader_data, const ThirdPartyHeapRootSink* sink) {
+  ThirdPartyHeapSlotClosure closure(sink);
+  ((ClassLoaderData*)class_loader_data)->oops_do(&closure, ClassLoaderData::_claim_strong);
+}
+
+void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosure* forward) {
+  if (!_is_marking) {
+    return;
+  }
+  GCTraceTime(Debug, gc, phases) phase("Class Unloading");
+  _is_marking = false;
+  const bool unloaded = SystemDictionary::do_unloading(NULL /* timer */);
+  CodeCache::do_unloading(is_alive, unloaded);
+  Klass::clean_weak_klass_links(unloaded);
+  JVMCI_ONLY(JVMCI::do_unloading(unloaded);)
+
+  // No root set has reported the oops of the nmethods that are left.
+  if (!ThirdPartyHeap::heap()->supports_object_pinning()) {
+    CodeBlobToOopClosure forward_code(forward, !CodeBlobToOopClosure::FixRelocations);
+    CodeCache::blobs_do(&forward_code);
+  }
+}
+
+void ThirdPartyHeapClassUnloading::end() {
+  nmethod::oops_do_marking_epilogue();
+  // Also the metadata of classes that could not be linked, or were redefined.
+  ClassLoaderDataGraph::purge(true /* at_safepoint */);
+  DEBUG_ONLY(MetaspaceUtils::verify();)
+  MetaspaceGC::compute_new_size();
+}

@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCLASSUNLOADING_HPP
+#define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCLASSUNLOADING_HPP
+
+#include "gc/thirdparty/thirdPartyHeapPlugin.h"
+#include "memory/allStatic.hpp"
+
+class BoolObjectClosure;
+class OopClosure;
+
+// Unloads classes and the compiled code that depends on them.
+//
+// While such a collection marks, class loader data and nmethods are held weakly: the
+// plugin comes to the former through objects, and to the latter through frames. What
+// it has not come to is unloaded when marking is over; the rest is alive, and is
+// among the roots again.
+class ThirdPartyHeapClassUnloading : AllStatic {
+private:
+  static bool _is_marking;
+
+  // Whether the collection that begins unloads classes.
+  static bool is_on();
+
+public:
+  // Whether class loader data and nmethods are held weakly now.
+  static bool is_marking() { return _is_marking; }
+
+  // Before roots are scanned.
+  static void begin();
+  // Before roots are scanned for a second time.
+  static void begin_second_scan();
+
+  // Reports the handles of a ClassLoaderData, unless this scan has reported them already.
+  static void visit_class_loader_data(void* class_loader_data, const ThirdPartyHeapRootSink* sink);
+
+  // After marking, when weak roots have been cleared.
+  static void unload(BoolObjectClosure* is_alive, OopClosure* forward);
+
+  // After the collection, when compiled code has been fixed.
+  static void end();
+};
+
+#endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCLASSUNLOADING_HPP
