@@ -6,11 +6,14 @@
 
 # Tests that OpenJDK has once for each collector: we take the one for Serial, which asks for no more than ours has. Tests of
 # compressed oops start their JVMs without the options of the run, and some of them with each of the JDK's collectors in turn.
-RETARGETED=(gc/TestSystemGC.java gc/stress/gcbasher gc/stress/gcold gc/stress/systemgc runtime/CompressedOops)
+# TestJNIWeak holds concurrent collectors up where there are none, and has an id, so that ProblemList.txt can name the original alone.
+RETARGETED=(gc/TestSystemGC.java gc/stress/gcbasher gc/stress/gcold gc/stress/systemgc gc/TestJNIWeak runtime/CompressedOops)
 
 # retarget_file FILE COPY
 retarget_file() {
   sed -e '/@requires vm\.gc\.Serial$/d' -e 's/ -XX:+UseSerialGC//' -e 's/WithSerial/WithThirdPartyHeap/g' \
+    -e '/WB\.concurrentGC.*Control/d' -e 's/!WB\.supportsConcurrentGCBreakpoints()/false/' \
+    -e '/TestJNIWeak;$/,/@bug/s/@test/@test id=stopped/' \
     -e '/@requires vm\.flagless$/d' -e 's/createLimitedTestJavaProcessBuilder/createTestJavaProcessBuilder/' \
     -e '/testCompressedOopsModes(args, "-XX:+Use/d' -e '/testCompressedOopsModes(args, "-XX:+UnlockExperimental/d' "$1" >"$2"
 }
@@ -28,6 +31,6 @@ retarget() {
       [[ $file != *With* || $file == *WithSerial.java ]] || continue
       mkdir -p "$RETARGETED_SUITE/$(dirname "$file")"
       retarget_file "$HOTSPOT_SUITE/$file" "$RETARGETED_SUITE/${file/WithSerial/WithThirdPartyHeap}"
-    done < <(cd "$HOTSPOT_SUITE" && find "$item" -name '*.java')
+    done < <(cd "$HOTSPOT_SUITE" && find "$item" -name '*.java' -o -name '*.c')
   done
 }

@@ -16,23 +16,49 @@ find_suites() {
   [[ -d $HOTSPOT_SUITE && -x $IMAGE/bin/java ]] || die "the source of $version is not in $CACHE: run \`make jdk\` again"
 }
 
+# listed_test LIST SUITE PATH: prints the absolute path of what a line of a list names.
+listed_test() {
+  local list=${1#"$ROOT"/} suite=$2 path=$3
+  case $suite in
+    hotspot) suite=$HOTSPOT_SUITE ;;
+    jdk) suite=$JDK_SUITE ;;
+    own) suite=$OWN_SUITE ;;
+    retargeted) suite=$RETARGETED_SUITE ;;
+    *) die "$list: there is no suite '$suite': hotspot, jdk, own, retargeted" ;;
+  esac
+  [[ -e $suite/$path ]] || die "$list names $path, which is not in $suite"
+  ! all_excluded "$suite" "$path" || die "$list names $path, which a ProblemList.txt excludes"
+  realpath --no-symlinks "$suite/$path"
+}
+
+# problem_lists: prints the lists of tests that are left out. Ours says why each test is in it; the other two are OpenJDK's, of tests
+# that it knows to fail anywhere.
+problem_lists() {
+  local list
+  for list in "$OWN_SUITE/ProblemList.txt" "$HOTSPOT_SUITE/ProblemList.txt" "$JDK_SUITE/ProblemList.txt"; do
+    if [[ -e $list ]]; then echo "$list"; fi
+  done
+}
+
+# all_excluded SUITE PATH: whether each test in PATH is left out on every platform. A list that names it would promise a test that
+# never runs.
+all_excluded() {
+  local lists tests
+  mapfile -t lists < <(problem_lists)
+  tests=$(cd "$1" && grep -rlw --include='*.java' --include='*.sh' '@test' "$2" | sort)
+  [[ -n $tests ]] && [[ -z $(comm -23 <(echo "$tests") <(sed -n 's/ .*generic-all.*//p' "${lists[@]}" | sort)) ]]
+}
+
+# list_lines LIST: prints the lines that name tests.
+list_lines() { grep -v -e '^#' -e '^ *$' "$1"; }
+
 # selected_tests NAME|PATH...: prints the absolute paths of the tests of a list, or of the given ones.
 selected_tests() {
   local item suite path
   for item in "$@"; do
     local list=$ROOT/scripts/jtreg/$item.txt
     if [[ -e $list ]]; then
-      while read -r suite path; do
-        case $suite in
-          hotspot) suite=$HOTSPOT_SUITE ;;
-          jdk) suite=$JDK_SUITE ;;
-          own) suite=$OWN_SUITE ;;
-          retargeted) suite=$RETARGETED_SUITE ;;
-          *) die "${list#"$ROOT"/}: there is no suite '$suite': hotspot, jdk, own, retargeted" ;;
-        esac
-        [[ -e $suite/$path ]] || die "${list#"$ROOT"/} names $path, which is not in $suite"
-        realpath --no-symlinks "$suite/$path"
-      done < <(grep -v -e '^#' -e '^ *$' "$list")
+      while read -r suite path; do listed_test "$list" "$suite" "$path"; done < <(list_lines "$list")
     else
       find_test "$item"
     fi
@@ -45,17 +71,5 @@ find_test() {
   for suite in "" "$ROOT/" "$RETARGETED_SUITE/" "$HOTSPOT_SUITE/" "$JDK_SUITE/" "$OWN_SUITE/"; do
     if [[ -e $suite$1 ]]; then realpath --no-symlinks "$suite$1"; return; fi
   done
-  die "TESTS=$1 is neither a list (full, ci) nor a test: looked in the checkout and in the suites hotspot/jtreg, jdk and openjdk/test"
-}
-
-# build_native FOLDER JDK TEST...: compiles the JNI libraries that lie beside the tests.
-build_native() {
-  local folder=$1 jdk=$2 file name
-  shift 2
-  mkdir -p "$folder"
-  while IFS= read -r file; do
-    name=$(basename "$file" .c)
-    gcc -shared -fPIC -O1 -pthread -I"$jdk/include" -I"$jdk/include/linux" -I"${JDK_SUITE%/jdk}/lib/native" -I"$(dirname "$file")" \
-      -o "$folder/$name.so" "$file" 2>>"$folder/gcc.log" || die "$file does not compile: see $folder/gcc.log"
-  done < <(for file in "$@"; do [[ -d $file ]] || file=$(dirname "$file"); find "$file" -name 'lib*.c'; done | sort -u)
+  die "TESTS=$1 is neither a list (full, ci, jdk) nor a test: looked in the checkout and in the suites hotspot/jtreg, jdk and openjdk/test"
 }

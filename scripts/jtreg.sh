@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Runs OpenJDK's own tests, and those of openjdk/test, on the third-party heap. Run by `make jtreg`. Variables:
-#   TESTS         full (default) or ci: the lists in scripts/jtreg; or paths of tests or folders
+#   TESTS         full (default) or ci: the lists in scripts/jtreg; or paths of tests or folders; or jdk, the list that takes hours:
+#                 it is run in pieces, goes on where it was interrupted, and compares failures (see jtreg-pieces.sh)
+#   FOLDERS       with TESTS=jdk: only these of the list's folders
 #   PLUGIN        build of the plugin (default: stock); none: HotSpot's own default collector, to compare with
 #   PLAN          mmtk-core's plan (default: the plugin's)
 #   DEBUG         fastdebug: the JDK with HotSpot's checks
@@ -13,56 +15,64 @@ cd "$(dirname "$0")"
 source ./lib.sh
 source ./jtreg-suites.sh
 source ./jtreg-retarget.sh
+source ./jtreg-native.sh
+source ./jtreg-pieces.sh
 
 JDK=$OUT/jdk${DEBUG:+-$DEBUG}
 [[ ${DEBUG:-} != release ]] || JDK=$OUT/jdk
 PLUGIN=${PLUGIN:-stock}
 RUN=$OUT/jtreg/$(basename "$JDK")-$(basename "$PLUGIN" .so)${PLAN:+-$PLAN}
+[[ ${TESTS:-} != jdk ]] || RUN=$RUN-pieces
 
-read -ra options <<<"${JAVA_OPTIONS:-}"
+read -ra OWN_OPTIONS <<<"${JAVA_OPTIONS:-}"
+OPTIONS=("${OWN_OPTIONS[@]}")
 if [[ $PLUGIN != none ]]; then
-  options=(-XX:+UseThirdPartyHeap -XX:ThirdPartyHeapPlugin="$PLUGIN" ${PLAN:+-XX:ThirdPartyHeapOptions=plan="$PLAN"} "${options[@]}")
+  OPTIONS=(-XX:+UseThirdPartyHeap -XX:ThirdPartyHeapPlugin="$PLUGIN" ${PLAN:+-XX:ThirdPartyHeapOptions=plan="$PLAN"} "${OPTIONS[@]}")
 fi
 
 check_input() {
   [[ -x $JDK/bin/java ]] || die "there is no ${JDK#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
   find_suites "$JDK"
+  NATIVE=$OUT/jtreg/native-$(basename "$IMAGE")
   local file=$JDK/lib/mmtk/libmmtk_$PLUGIN.so
   [[ $PLUGIN == none || -e $file || -e $PLUGIN ]] || die "there is no plugin $PLUGIN: run \`make plugin BUILD=$PLUGIN\` first"
-  "$JDK/bin/java" "${options[@]}" -version >/dev/null || die "the JVM does not start with these options"
+  "$JDK/bin/java" "${OPTIONS[@]}" -version >/dev/null || die "the JVM does not start with these options"
 }
 
-# Our problem list says why each test is in it; the other two are OpenJDK's, of tests that it knows to fail anywhere.
-exclude_options() {
-  local list
-  for list in "$ROOT/openjdk/test/ProblemList.txt" "$HOTSPOT_SUITE/ProblemList.txt" "$JDK_SUITE/ProblemList.txt"; do
-    if [[ -e $list ]]; then echo "-exclude:$list"; fi
-  done
+# run_jtreg FOLDER JAVA_OPTIONS ARGUMENT...: runs jtreg with its work and report in FOLDER; the tests are among the arguments.
+# Test programs are compiled on an unmodified JDK, so that a failure points at the JVM under test alone.
+run_jtreg() {
+  local folder=$1 java_options=$2
+  shift 2
+  "$IMAGE/bin/java" -jar /usr/share/jtreg/lib/jtreg.jar -agentvm -automatic -ignore:quiet -retain:fail,error \
+    -verbose:summary -concurrency:"${JOBS:-$(nproc)}" -timeoutFactor:4 \
+    -jdk:"$JDK" -compilejdk:"$IMAGE" -nativepath:"$NATIVE" -javaoptions:"$java_options" \
+    -workDir:"$folder/work" -reportDir:"$folder/report" "${excludes[@]}" "$@"
 }
 
-# A function, so that bash has read all of this file before a long run starts and the file may change meanwhile.
-main() {
-  check_input
-  need_packages jtreg7 gcc libc6-dev
-  mkdir -p "$OUT/jtreg"
-  exec {RUN_FD}>"$RUN.lock"
-  flock -n "$RUN_FD" || die "another run writes to ${RUN#"$ROOT"/}: wait for it, or choose another plan or plugin"
+run_selected() {
+  local asked selected tests status=0
   rm -rf "$RUN"
   mkdir -p "$RUN"
   retarget
   read -ra asked <<<"${TESTS:-full}"
   selected=$(selected_tests "${asked[@]}")
   mapfile -t tests <<<"$selected"
-  build_native "$RUN/native" "$JDK" "${tests[@]}"
+  build_native "$NATIVE" "$JDK" "${tests[@]}"
   say "${#tests[@]} tests or folders on ${JDK#"$ROOT"/}, plugin $PLUGIN${PLAN:+, plan $PLAN}; results in ${RUN#"$ROOT"/}"
-  mapfile -t excludes < <(exclude_options)
-  status=0
-  # Test programs are compiled on an unmodified JDK, so that a failure points at the JVM under test alone.
-  "$IMAGE/bin/java" -jar /usr/share/jtreg/lib/jtreg.jar -agentvm -automatic -ignore:quiet -retain:fail,error \
-    -verbose:summary -concurrency:"${JOBS:-$(nproc)}" -timeoutFactor:4 \
-    -jdk:"$JDK" -compilejdk:"$IMAGE" -nativepath:"$RUN/native" -javaoptions:"${options[*]}" \
-    -workDir:"$RUN/work" -reportDir:"$RUN/report" "${excludes[@]}" "${tests[@]}" || status=$?
+  run_jtreg "$RUN" "${OPTIONS[*]}" "${tests[@]}" || status=$?
   ((status == 0)) || die "not all tests passed: see ${RUN#"$ROOT"/}/report/text/summary.txt, logs in ${RUN#"$ROOT"/}/work"
+}
+
+# A function, so that bash has read all of this file before a long run starts and the file may change meanwhile.
+main() {
+  check_input
+  need_packages jtreg7 gcc g++ libc6-dev
+  mkdir -p "$OUT/jtreg"
+  exec {RUN_FD}>"$RUN.lock"
+  flock -n "$RUN_FD" || die "another run writes to ${RUN#"$ROOT"/}: wait for it, or choose another plan or plugin"
+  mapfile -t excludes < <(problem_lists | sed 's/^/-exclude:/')
+  if [[ ${TESTS:-} == jdk ]]; then run_pieces jdk; else run_selected; fi
 }
 
 main "$@"

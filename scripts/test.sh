@@ -57,6 +57,7 @@ test_debug() {
 }
 
 test_jtreg() {
+  ./test-jtreg-lists.sh
   PLUGIN=ms-64k TESTS=ci ./jtreg.sh
   PLUGIN=stock PLAN=Immix TESTS="openjdk/test/moving openjdk/test/references" ./jtreg.sh
 }

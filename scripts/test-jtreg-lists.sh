@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Tests the lists of scripts/jtreg: each line names a test or folder that exists, and of which something runs.
+# Usage: test-jtreg-lists.sh, after `make jdk`.
+set -euo pipefail
+cd "$(dirname "$0")"
+source ./lib.sh
+source ./check.sh
+source ./jtreg-suites.sh
+source ./jtreg-retarget.sh
+
+RUN=$(mktemp -d)
+trap 'rm -rf "$RUN"' EXIT
+find_suites "$OUT/jdk"
+retarget
+
+for list in jtreg/*.txt; do
+  check "$list names tests that run" selected_tests "$(basename "$list" .txt)"
+done
+
+HOTSPOT_SUITE=$RUN/hotspot
+mkdir -p "$HOTSPOT_SUITE/gc/some" "$HOTSPOT_SUITE/gc/none"
+echo '/* @test */' | tee "$HOTSPOT_SUITE/gc/some/A.java" "$HOTSPOT_SUITE/gc/some/B.java" "$HOTSPOT_SUITE/gc/none/C.java" >/dev/null
+printf '%s\n' 'gc/some/A.java 1234567 generic-all' 'gc/none/C.java 1234567 generic-all' >"$HOTSPOT_SUITE/ProblemList.txt"
+
+check "a folder of which one test runs may be listed" listed_test a.txt hotspot gc/some
+check "a test that is excluded may not be listed" refuses 'ProblemList.txt excludes' listed_test a.txt hotspot gc/some/A.java
+check "a folder of which no test runs may not be listed" refuses 'ProblemList.txt excludes' listed_test a.txt hotspot gc/none
+finish
