@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Statistics over result tables: lines through minheaps, medians with bootstrap intervals, relative geometric means."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ import pandas as pd
 from scipy import stats
 
 CONFIDENCE = 0.95
+# Below this probability of its bend, a series of points is called a curve.
+BEND = 0.01
 RESAMPLES = 5000
 # The intervals of a report are the same each time it is made from the same table.
 SEED = 20230201
@@ -16,12 +19,24 @@ SEED = 20230201
 
 @dataclass(frozen=True)
 class Line:
-    """A least-squares line through `points` (x, y) pairs; `r2` is the square of their correlation."""
+    """A least-squares line through `points` (x, y) pairs; `r2` is the square of their correlation.
+
+    `slope_error` and `intercept_error` are standard errors. `curvature` is the probability of a bend at least as strong
+    as that of the points if they were of a line: the F test of a quadratic term. It is NaN for fewer than four points.
+    """
 
     slope: float
     intercept: float
     r2: float
     points: int
+    slope_error: float
+    intercept_error: float
+    curvature: float
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether the points bend too much to be called a line: the slope is that of a curve, in the mean."""
+        return bool(self.curvature < BEND)
 
 
 @dataclass(frozen=True)
@@ -42,7 +57,20 @@ def least_squares(x: Sequence[float], y: Sequence[float]) -> Line | None:
     fit = stats.linregress(xs, ys)
     # A correlation needs variation in y: a flat line has none to explain.
     r2 = fit.rvalue**2 if np.ptp(ys) > 0 else float("nan")
-    return Line(float(fit.slope), float(fit.intercept), float(r2), len(xs))
+    errors = (float(fit.stderr), float(fit.intercept_stderr)) if len(xs) > 2 else (float("nan"), float("nan"))
+    return Line(float(fit.slope), float(fit.intercept), float(r2), len(xs), *errors, _curvature(xs, ys))
+
+
+def _curvature(xs: np.ndarray, ys: np.ndarray) -> float:
+    if len(np.unique(xs)) < 4:
+        return float("nan")
+    straight, bent = (float(np.sum((np.polyval(np.polyfit(xs, ys, degree), xs) - ys) ** 2)) for degree in (1, 2))
+    # What is left of exact points is rounding.
+    negligible = 1e-12 * float(np.sum(ys**2))
+    if straight <= negligible:
+        return 1.0
+    freedom = len(xs) - 3
+    return float(stats.f.sf((straight - bent) / (max(bent, negligible) / freedom), 1, freedom))
 
 
 def lines(table: pd.DataFrame, by: list[str], x: str, y: str) -> pd.DataFrame:
@@ -51,8 +79,9 @@ def lines(table: pd.DataFrame, by: list[str], x: str, y: str) -> pd.DataFrame:
     for key, group in table.dropna(subset=[x, y]).groupby(by, sort=False):
         line = least_squares(group[x], group[y])
         if line is not None:
-            rows.append((*key, line.slope, line.intercept, line.r2, line.points))
-    return pd.DataFrame(rows, columns=[*by, "slope", "intercept", "r2", "points"])
+            rows.append((*key, *dataclasses.astuple(line), line.is_curve))
+    columns = [each.name for each in dataclasses.fields(Line)]
+    return pd.DataFrame(rows, columns=[*by, *columns, "is_curve"])
 
 
 def median(values: Sequence[float]) -> Interval:
@@ -124,6 +153,50 @@ def relative(table: pd.DataFrame, metric: str, baseline: str) -> pd.DataFrame:
             found = ratio_of_medians(values, reference)
         rows.append((build, *cell, found.estimate, found.low, found.high, found.samples))
     return pd.DataFrame(rows, columns=["build", *CELL, "ratio", "low", "high", "samples"])
+
+
+# What two builds may differ by and still be called equal.
+MARGIN = 0.02
+
+
+def verdict(low: float, high: float) -> str:
+    """What the interval of a ratio says: that both are equal within `MARGIN`, that one is less or more, or neither."""
+    if np.isnan(low) or np.isnan(high):
+        return ""
+    if low >= 1 / (1 + MARGIN) and high <= 1 + MARGIN:
+        return f"equal within {MARGIN:.0%}"
+    if high < 1:
+        return "less"
+    return "more" if low > 1 else "undecided"
+
+
+def common(ratios: pd.DataFrame) -> pd.DataFrame:
+    """The ratios of the cells that every build has which has any: only over these are means of builds comparable. A
+    build that cannot run in a small heap would else have a mean over the large ones alone."""
+    builds = ratios["build"].nunique()
+    having = ratios.groupby(CELL, dropna=False)["build"].transform("nunique")
+    return ratios[having == builds]
+
+
+def lower_bound_overhead(table: pd.DataFrame, whole: str, collector: str) -> pd.DataFrame:
+    """Overhead of each build and cell over the least that the work itself can cost, whatever the collector.
+
+    The bound is the smallest median of `whole` less `collector` (time or processor time, and the part of it in pauses)
+    of any build and heap size of the same benchmark and number of threads. A collector that works beside the program,
+    or slows it by barriers, has that in its `whole`, and so above the bound.
+    """
+    own = ["benchmark", "threads"]
+    keys = ["build", *CELL]
+    medians = {
+        metric: table[table["metric"] == metric].groupby(keys, dropna=False)["value"].median()
+        for metric in (whole, collector)
+    }
+    both = pd.concat(medians, axis="columns").dropna(subset=[whole, collector]).astype(float).reset_index()
+    both["rest"] = both[whole] - both[collector]
+    both["bound"] = both.groupby(own, dropna=False)["rest"].transform("min")
+    both["overhead"] = both[whole] / both["bound"]
+    # Nothing can be told of work that is too short for the clock.
+    return both.loc[both["bound"] > 0, [*keys, "overhead"]]
 
 
 def geometric_means(ratios: pd.DataFrame, by: list[str]) -> pd.DataFrame:

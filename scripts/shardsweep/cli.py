@@ -37,9 +37,11 @@ MINHEAP = """\
 Finds the smallest heap in which a benchmark runs, by number of mutator threads (Sinclair's report, sections 4 and 5).
 
 The heap grows by a quarter from --start until it is enough, or shrinks until it is not; then it is found to 1 MiB. Once
-points with other numbers of threads are done, the search begins on the line through them. A size that fails is tried
---attempts times. Out of memory and time-out (--limit) mean: too small. A crash or a wrong result never does: it is
-tried again, reported, and if no attempt says anything about memory, the point has no minheap.
+points with other numbers of threads are done, the search begins at the minheap of the nearest. A size that fails is
+tried --attempts times. With --trials N, each size around the minheap is then run N times: the report has the heaps in
+which half of all runs pass, and 95 %, with intervals. Out of memory and time-out (--limit) mean: too small. A crash or
+a wrong result never does: it is tried again, reported, and if no attempt says anything about memory, the point has no
+minheap.
 """
 PERF = """\
 Measures time by heap size (Sinclair's report, section 6.2.2): total, mutator and collector time, collections, pauses
@@ -159,6 +161,7 @@ def _add_minheap(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--start", help="first heap tried for a build, MiB (default: 8)", **given)
     parser.add_argument("--largest", help="largest heap tried, MiB (default: 1024)", **given)
     parser.add_argument("--attempts", help="tries at a size before it counts as too small (default: 2)", **given)
+    parser.add_argument("--trials", help="runs at each size around the minheap (default: 0)", **given)
     parser.add_argument("--repeats", help="whole searches a point, to see their spread (default: 1)", **given)
 
 

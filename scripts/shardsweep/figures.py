@@ -18,7 +18,20 @@ METRICS = [
     ("pause.max", "Longest pause", "ms"),
     ("charged", "Heap charged", "MiB"),
     ("resident.peak", "Peak resident memory", "MiB"),
+    ("cpu.total", "Processor time", "ms"),
+    ("cpu.user", "User time", "ms"),
+    ("cpu.system", "System time", "ms"),
+    ("faults.minor", "Page faults without a read", "count"),
+    ("faults.major", "Page faults with a read", "count"),
+    ("time.stopped", "Time at safepoints", "ms"),
+    ("time.to-safepoint", "Time until safepoints", "ms"),
 ]
+# How each axis of a plot is labelled, and how a value of what is fixed is told.
+AXES = {
+    "heap": ("heap (MiB)", "{} MiB"),
+    "threads": ("mutator threads", "{} threads"),
+    "factor": ("heap as a multiple of the minheap", "factor {}"),
+}
 
 
 @dataclass
@@ -54,7 +67,7 @@ def timed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def minheap(table: pd.DataFrame) -> list[Figure]:
-    """Minheap by threads with the least-squares line of each build, a figure per benchmark."""
+    """Minheap by threads, a figure per benchmark; with the least-squares line of each build that is not a curve."""
     found = []
     rows = table[(table["metric"] == "minheap") & table["value"].notna() & table["threads"].notna()]
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
@@ -64,7 +77,7 @@ def minheap(table: pd.DataFrame) -> list[Figure]:
             x = [int(threads) for threads in points.groups]
             series.append(Series(build, x, _floats(points.median()), _floats(points.min()), _floats(points.max())))
             line = analysis.least_squares(group["threads"], group["value"])
-            if line:
+            if line and not line.is_curve:
                 ends = [x[0], x[-1]]
                 fitted = [line.intercept + line.slope * end for end in ends]
                 series.append(Series(f"{build}: fit", ends, fitted, dashed=True, markers=False))
@@ -75,15 +88,13 @@ def minheap(table: pd.DataFrame) -> list[Figure]:
 
 
 def by(table: pd.DataFrame, axis: str, fixed: str, baseline: str | None) -> list[Figure]:
-    """Every metric over `axis` (heap or threads), a figure per benchmark, value of `fixed`, and metric.
+    """Every metric over `axis` (of `AXES`), a figure per benchmark, value of `fixed`, and metric.
 
     Total, mutator and collector time and collections are also drawn relative to the baseline.
     """
     found = []
-    labels = {"heap": "heap (MiB)", "threads": "mutator threads"}
-    names = {"heap": "{} MiB", "threads": "{} threads"}
     for (benchmark, value), cell in table.groupby(["benchmark", fixed], sort=False, dropna=False):
-        where = f"{benchmark}, {names[fixed].format(value)}" if not pd.isna(value) else str(benchmark)
+        where = f"{benchmark}, {AXES[fixed][1].format(value)}" if not pd.isna(value) else str(benchmark)
         slug = _slug(f"{benchmark}-{fixed}{'' if pd.isna(value) else value}")
         for position, (metric, title, unit) in enumerate(METRICS):
             medians = analysis.summary(cell, metric, ["build", axis])
@@ -93,19 +104,21 @@ def by(table: pd.DataFrame, axis: str, fixed: str, baseline: str | None) -> list
                 Figure(
                     f"{axis}-{slug}-{metric}",
                     f"{where}: {title.lower()}",
-                    labels[axis],
+                    AXES[axis][0],
                     f"{title} ({unit})",
                     _lines(medians, axis, "median"),
                 )
             )
             if baseline and position < 4:
                 ratios = analysis.relative(cell, metric, baseline)
+                if axis == "factor":
+                    ratios = ratios.merge(_factors(cell), on=analysis.CELL)
                 if not ratios.empty:
                     found.append(
                         Figure(
                             f"{axis}-{slug}-{metric}-relative",
                             f"{where}: {title.lower()} relative to {baseline}",
-                            labels[axis],
+                            AXES[axis][0],
                             f"{title} / {baseline}",
                             _lines(ratios, axis, "ratio"),
                         )
@@ -114,13 +127,14 @@ def by(table: pd.DataFrame, axis: str, fixed: str, baseline: str | None) -> list
 
 
 def across(table: pd.DataFrame, baseline: str) -> list[Figure]:
-    """Every benchmark relative to the baseline, and the geometric mean: the report's figure 1."""
+    """Every benchmark relative to the baseline, and the geometric mean: the report's figure 1. Only the cells count
+    that every build ran."""
     found = []
     if table["benchmark"].nunique() < 2:
         return found
     for metric, title, _ in METRICS[:4]:
         ratios = analysis.relative(table, metric, baseline)
-        ratios = ratios[ratios["ratio"] > 0]
+        ratios = analysis.common(ratios[ratios["ratio"] > 0])
         if ratios.empty:
             continue
         each = analysis.geometric_means(ratios, ["build", "benchmark"])
@@ -135,6 +149,37 @@ def across(table: pd.DataFrame, baseline: str) -> list[Figure]:
             )
         )
     return found
+
+
+def means_by_factor(table: pd.DataFrame, baseline: str) -> list[Figure]:
+    """Geometric means over all benchmarks that every build ran, by the heap's factor."""
+    found = []
+    factors = _factors(table)
+    for metric, title, _ in METRICS[:4]:
+        ratios = analysis.relative(table, metric, baseline).merge(factors, on=analysis.CELL)
+        ratios = analysis.common(ratios[ratios["ratio"] > 0])
+        if ratios["factor"].nunique() < 2:
+            continue
+        means = analysis.geometric_means(ratios, ["build", "factor"])
+        series = [
+            Series(build, _floats(group["factor"]), _floats(group["geometric_mean"]))
+            for build, group in means.sort_values("factor").groupby("build", sort=False)
+        ]
+        found.append(
+            Figure(
+                f"factors-{metric}",
+                f"{title} relative to {baseline}, geometric mean of all benchmarks",
+                AXES["factor"][0],
+                f"{title} / {baseline}",
+                series,
+            )
+        )
+    return found
+
+
+def _factors(table: pd.DataFrame) -> pd.DataFrame:
+    """The factor of each cell that was asked for by one."""
+    return table[[*analysis.CELL, "factor"]].dropna(subset=["factor"]).drop_duplicates(analysis.CELL)
 
 
 def resident(table: pd.DataFrame) -> list[Figure]:
@@ -164,7 +209,7 @@ def _lines(table: pd.DataFrame, axis: str, value: str) -> list[Series]:
     for build, group in table.dropna(subset=[axis]).groupby("build", sort=False):
         group = group.sort_values(axis)
         intervals = (_floats(group["low"]), _floats(group["high"]))
-        series.append(Series(build, [int(x) for x in group[axis]], _floats(group[value]), *intervals))
+        series.append(Series(build, _floats(group[axis]), _floats(group[value]), *intervals))
     return series
 
 

@@ -47,12 +47,14 @@ class Experiment(BaseModel):
 
 
 class Minheap(Experiment):
-    """Minheap by threads: the first search begins at `start` MiB, none passes `largest`; `attempts` tries at a size."""
+    """Minheap by threads: the first search begins at `start` MiB, none passes `largest`; `attempts` tries at a size.
+    After a search there are `trials` runs more at each size around what it has found."""
 
     start: Mebibytes = 8
     largest: Mebibytes = 1024
     attempts: Annotated[int, Field(ge=1)] = 2
     repeats: Annotated[int, Field(ge=1)] = 1
+    trials: Annotated[int, Field(ge=0)] = 0
 
     @field_validator("largest")
     @classmethod

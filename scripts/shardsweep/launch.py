@@ -8,6 +8,9 @@ starts (`{"start": ...}`) and one after it ended:
     exit     exit code, or null if a signal ended it        signal   that signal, or null
     timeout  whether it was stopped at the limit            seconds  elapsed
     user, system   processor seconds                        peak_kib largest resident set
+    minor, major   page faults without and with a read      voluntary, involuntary  context switches
+    steal          processor seconds that the host of this virtual machine gave to others
+    others         processor seconds that other processes used
     resident [[seconds, resident KiB, anonymous KiB], ...], only with --sample
 
 It imports nothing outside the standard library, so that starting it costs little.
@@ -41,19 +44,18 @@ def main(arguments: list[str] | None = None) -> int:
     # Without this, a sweep that is killed would leave a JVM behind that disturbs the next one.
     _die_with_parent()
     _report({"start": {"time": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "command": options.command}})
-    started = time.monotonic()
+    started, before = time.monotonic(), _machine()
     try:
         process = subprocess.Popen(options.command, preexec_fn=_die_with_parent)
     except OSError as error:
         print(f"{options.command[0]}: {error.strerror}", flush=True)
-        _report(
-            {"exit": 127, "signal": None, "timeout": False, "seconds": 0.0, "user": 0.0, "system": 0.0, "peak_kib": 0}
-        )
+        _report({"exit": 127, "signal": None, "timeout": False, "seconds": 0.0, "peak_kib": 0})
         return 127
     timed_out, samples = _watch(process, started, options.limit, options.sample / 1000)
     _, status, usage = os.wait4(process.pid, 0)
     # Popen must not wait for a process that is reaped already.
     process.returncode = os.waitstatus_to_exitcode(status)
+    used, stolen = (after - earlier for after, earlier in zip(_machine(), before, strict=True))
     ended = {
         "exit": process.returncode if process.returncode >= 0 else None,
         "signal": -process.returncode if process.returncode < 0 else None,
@@ -62,6 +64,13 @@ def main(arguments: list[str] | None = None) -> int:
         "user": round(usage.ru_utime, 3),
         "system": round(usage.ru_stime, 3),
         "peak_kib": usage.ru_maxrss,
+        "minor": usage.ru_minflt,
+        "major": usage.ru_majflt,
+        "voluntary": usage.ru_nvcsw,
+        "involuntary": usage.ru_nivcsw,
+        "steal": round(stolen, 2),
+        # Both are counted in ticks, at different places: the difference can be a little below nothing.
+        "others": round(max(used - usage.ru_utime - usage.ru_stime, 0.0), 2),
     }
     if options.sample:
         ended["resident"] = samples
@@ -94,6 +103,14 @@ def _watch(process: subprocess.Popen, started: float, limit: float, interval: fl
         return True, samples
     finally:
         os.close(handle)
+
+
+def _machine() -> tuple[float, float]:
+    """Processor seconds that all processes have used since the machine started, and those that its host took away."""
+    with open("/proc/stat") as source:
+        user, nice, system, _, _, interrupts, soft, steal = map(int, source.readline().split()[1:9])
+    tick = os.sysconf("SC_CLK_TCK")
+    return (user + nice + system + interrupts + soft) / tick, steal / tick
 
 
 def _resident(pid: int) -> list[int]:

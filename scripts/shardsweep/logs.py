@@ -17,10 +17,11 @@ from shardsweep.launch import MARK
 
 
 class Outcome(enum.StrEnum):
-    """How a run ended. Only `OOM` and `TIMEOUT` say anything about the size of the heap."""
+    """How a run ended. Only `OOM`, `OVERHEAD` and `TIMEOUT` say anything about the size of the heap."""
 
     PASSED = "passed"
     OOM = "oom"  # the Java heap was too small, by the JVM's own word
+    OVERHEAD = "overhead"  # there was room, but next to all the time went into collections: "GC overhead limit"
     TIMEOUT = "timeout"  # stopped at the time limit
     CRASH = "crash"  # ended by a signal, a fatal error of the JVM or a panic of the plugin
     FAILED = "failed"  # the benchmark found its result wrong
@@ -32,14 +33,23 @@ class Iteration:
     """One iteration of the benchmark, counted from 1. `collections` has those that happened in it: the pauses of each,
     in milliseconds.
 
-    `charged` is the heap charged during it, in MiB: how much the heap grew up to each of its collections. What it grew
-    after the last one is missed, and all of it where there was none.
+    `charged` is the heap charged during it, in MiB: how much the heap grew up to each of its collections, and after the
+    last one. It is None where the benchmark does not say what is in use at the start and at the end, as DaCapo's jars.
+    `usage` has what the process used during it, by the names of `USAGE`, where the benchmark says that.
+
+    Three sums of milliseconds tell what the collector and the VM took. `stopped` is from the request of each safepoint
+    to its end, `reaching` the part of it until all threads stood still; both are of every safepoint, also of those that
+    are not collections. `pause_cpu` is the processor time of the threads during the pauses.
     """
 
     number: int
     milliseconds: float
     collections: list[list[float]]
-    charged: float
+    charged: float | None
+    usage: dict[str, float] = field(default_factory=dict)
+    stopped: float = 0.0
+    reaching: float = 0.0
+    pause_cpu: float | None = None
 
 
 @dataclass
@@ -53,8 +63,14 @@ class Invocation:
     statistics: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     peak_kib: int = 0
+    machine: dict[str, float] = field(default_factory=dict)
     resident: list[list[float]] = field(default_factory=list)
 
+
+# What the launcher says of a whole run, beside its outcome and peak.
+MACHINE = ("user", "system", "minor", "major", "voluntary", "involuntary", "steal", "others")
+# What the benchmark says at both ends of an iteration: milliseconds of the processors, page faults, heap in use.
+USAGE = ("user", "system", "minor", "major")
 
 _RUN = re.compile(r"^mkdir -p PLOTTY_WORKAROUND; timedrun; ", re.MULTILINE)
 # A lack of memory outside the Java heap says nothing about the heap's size.
@@ -65,6 +81,7 @@ _OOM = re.compile(
     r"|Too small (?:initial |maximum )?heap|GC triggered before VM initialization completed"
     r"|-Xmx\d+k is too small"
 )
+_OVERHEAD = "GC overhead limit exceeded"
 _CRASH = re.compile(
     r"^# A fatal error has been detected by the Java Runtime Environment:|^.*\bpanicked at .*$", re.MULTILINE
 )
@@ -81,6 +98,14 @@ _PAUSE = re.compile(
     r"(?P<before>[\d.]+)(?P<before_unit>[BKMG])->(?P<after>[\d.]+)(?P<after_unit>[BKMG])\([\d.]+[BKMG]\) "
     r"(?P<ms>[\d.]+)ms$"
 )
+_SAFEPOINT = re.compile(
+    r"^\[[\d.]+s\]\[info\s*\]\[safepoint\s*\] Safepoint .* Reaching safepoint: +(?P<reaching>\d+) ns,"
+    r".* Total: +(?P<total>\d+) ns$"
+)
+_PAUSE_CPU = re.compile(
+    r"^\[[\d.]+s\]\[info\s*\]\[gc,cpu\s*\] GC\(\d+\) User=(?P<user>[\d.]+)s Sys=(?P<system>[\d.]+)s "
+)
+_USAGE = re.compile(r"^===== Shardsweep usage (?P<counters>\S.*\S) =====$")
 _MIB = {"B": 1 / (1 << 20), "K": 1 / 1024, "M": 1.0, "G": 1024.0}
 
 
@@ -120,6 +145,7 @@ def _invocation(text: str) -> Invocation:
         statistics=_statistics(output),
         seconds=end["seconds"],
         peak_kib=end["peak_kib"],
+        machine={name: end[name] for name in MACHINE if name in end},
         resident=end.get("resident", []),
     )
 
@@ -132,7 +158,8 @@ def _outcome(end: dict, output: str) -> tuple[Outcome, str]:
     if crash := _crash_line(output):
         return Outcome.CRASH, crash
     if oom := _OOM.search(output):
-        return Outcome.OOM, _line_at(output, oom.start())
+        line = _line_at(output, oom.start())
+        return Outcome.OVERHEAD if _OVERHEAD in line else Outcome.OOM, line
     if end["exit"] is not None and 128 < end["exit"] < 128 + signal.NSIG:
         return Outcome.CRASH, f"ended by signal {end['exit'] - 128}"
     if wrong := _WRONG.search(output):
@@ -167,25 +194,77 @@ def _last_line(text: str) -> str:
 def _iterations(output: str) -> list[Iteration]:
     """Splits the output at the benchmark's own lines; a collection belongs to the iteration it was printed in."""
     found: list[Iteration] = []
-    # Pauses by the number of their collection: one of G1 can have several.
-    pauses: dict[int, list[float]] | None = None
-    charged, previous = 0.0, 0.0
+    reader = _Reader()
     for line in output.splitlines():
         if phase := _PHASE.match(line):
             if phase["what"] == "starting":
-                pauses, charged = {}, 0.0
-            elif phase["ms"] and pauses is not None and phase["what"] != "FAILED":
-                found.append(Iteration(len(found) + 1, float(phase["ms"]), list(pauses.values()), charged))
-                pauses = None
+                reader.begin()
+            elif phase["ms"] and reader.running and phase["what"] != "FAILED":
+                found.append(reader.end(len(found) + 1, float(phase["ms"])))
         elif pause := _PAUSE.match(line):
-            before = float(pause["before"]) * _MIB[pause["before_unit"]]
-            after = float(pause["after"]) * _MIB[pause["after_unit"]]
-            # What grew before the iteration began is split at the collection: a log has nothing finer.
-            charged += max(0.0, before - previous)
-            previous = after
-            if pauses is not None:
-                pauses.setdefault(int(pause["id"]), []).append(float(pause["ms"]))
+            reader.pause(pause)
+        elif safepoint := _SAFEPOINT.match(line):
+            reader.stopped += int(safepoint["total"]) / 1e6
+            reader.reaching += int(safepoint["reaching"]) / 1e6
+        elif cpu := _PAUSE_CPU.match(line):
+            reader.pause_cpu = (reader.pause_cpu or 0.0) + 1000 * (float(cpu["user"]) + float(cpu["system"]))
+        elif usage := _USAGE.match(line):
+            reader.said({name: int(value) for name, value in map(str.split, usage["counters"].split(","))})
     return found
+
+
+class _Reader:
+    """What the lines of the iteration that is being read have said."""
+
+    def __init__(self) -> None:
+        self.running = False
+        self.heap = 0.0
+        # What the benchmark said last, in the iteration or before it.
+        self.before: dict[str, int] = {}
+        self.after: dict[str, int] = {}
+        self._clear()
+
+    def _clear(self) -> None:
+        # Pauses by the number of their collection: one of G1 can have several.
+        self.pauses: dict[int, list[float]] = {}
+        self.charged = self.stopped = self.reaching = 0.0
+        self.pause_cpu: float | None = None
+
+    def begin(self) -> None:
+        self._clear()
+        self.running, self.before, self.after = True, self.after, {}
+        if self.before:
+            # The heap at the start of an iteration is not the one after the collection before it.
+            self.heap = self.before["heap"] / 1024
+
+    def said(self, counters: dict[str, int]) -> None:
+        self.after = counters
+
+    def pause(self, line: re.Match) -> None:
+        before = float(line["before"]) * _MIB[line["before_unit"]]
+        after = float(line["after"]) * _MIB[line["after_unit"]]
+        self.charged += max(0.0, before - self.heap)
+        self.heap = after
+        self.pauses.setdefault(int(line["id"]), []).append(float(line["ms"]))
+
+    def end(self, number: int, milliseconds: float) -> Iteration:
+        self.running = False
+        usage, charged = {}, None
+        if self.before and self.after:
+            usage = {name: float(self.after[name] - self.before[name]) for name in USAGE}
+            charged = self.charged + max(0.0, self.after["heap"] / 1024 - self.heap)
+        # The next iteration has its own line about its start.
+        self.after = {}
+        return Iteration(
+            number,
+            milliseconds,
+            list(self.pauses.values()),
+            charged,
+            usage,
+            self.stopped,
+            self.reaching,
+            self.pause_cpu,
+        )
 
 
 def _statistics(output: str) -> dict[str, float]:

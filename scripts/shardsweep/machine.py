@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What a sweep ran on and with: machines, system, versions, revisions. Recorded in its folder at its first start."""
 
+import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
@@ -22,10 +24,12 @@ def host() -> dict:
         "memory": _memory(),
         "kernel": platform.release(),
         "system": _first("/etc/os-release", "PRETTY_NAME", "="),
+        "clock": _clock(),
+        "huge pages": _chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
     }
 
 
-def record(file: Path, builds: list[str]) -> None:
+def record(file: Path, builds: list[str], suites: list[str]) -> None:
     """Writes the facts as JSON, unless a first start of the same sweep already did. The machine is this one, until it
     is known where the points were measured."""
     if file.exists():
@@ -36,6 +40,7 @@ def record(file: Path, builds: list[str]) -> None:
         "java": _java(),
         "revision": _revision(),
         "packages": {name: version(name) for name in PACKAGES},
+        "jars": {suite: digest(catalog.jar(suite)) for suite in dict.fromkeys(suites)},
         "builds": {
             build.name: {
                 "plan": build.plan, "block": build.block, "accounting": build.accounting, "revision": build.revision,
@@ -45,6 +50,31 @@ def record(file: Path, builds: list[str]) -> None:
         },
     }  # fmt: skip
     write_whole(file, json.dumps(facts, indent=1))
+
+
+def digest(file: Path) -> str:
+    """The SHA-256 of a file."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _clock() -> str:
+    """The highest clock rate of the first processor; in a virtual machine, the one that it is told."""
+    try:
+        kilohertz = int(Path("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq").read_text())
+        return f"{kilohertz / 1000:.0f} MHz at most"
+    except OSError:
+        told = _first("/proc/cpuinfo", "cpu MHz")
+        return told if told == "unknown" else f"{float(told):.0f} MHz"
+
+
+def _chosen(path: str) -> str:
+    """The mode in brackets, of a file of the kernel that lists all modes."""
+    try:
+        chosen = re.search(r"\[(\w+)\]", Path(path).read_text())
+    except OSError:
+        return "unknown"
+    return chosen[1] if chosen else "unknown"
 
 
 def _first(path: str, name: str, separator: str = ":") -> str:

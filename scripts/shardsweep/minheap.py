@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The search for the smallest heap: bisection to 1 MiB, with the reasons of every failure kept apart."""
+"""The smallest heap: a search by bisection to 1 MiB, and repeated runs around what it finds.
+
+Whether a heap is enough is a matter of chance near the limit. The search alone gives one sample of it; the trials
+around it say how probable it is to pass in each size. Reasons of failures are kept apart.
+"""
 
 import enum
 from collections.abc import Callable
@@ -7,8 +11,10 @@ from dataclasses import dataclass, field
 
 from shardsweep.logs import Outcome
 
-# These two, and only these, say that a heap is too small.
-TOO_SMALL = {Outcome.OOM, Outcome.TIMEOUT}
+# These, and only these, say that a heap is too small.
+TOO_SMALL = {Outcome.OOM, Outcome.OVERHEAD, Outcome.TIMEOUT}
+# Sizes of trials are as far apart as this part of the minheap, and 1 MiB at least.
+STEP = 1 / 32
 
 
 class End(enum.StrEnum):
@@ -73,3 +79,26 @@ def search(probe: Callable[[int, int], Outcome], start: int, largest: int, attem
             heap = low + max((high - low) // 3, 1)
     result.end, result.minheap, result.bound_by = End.FOUND, high, failed_by[low]
     return result
+
+
+def trials(probe: Callable[[int], list[Outcome]], minheap: int, largest: int) -> list[tuple[int, Outcome]]:
+    """Runs `probe`, which tries a heap size some times, at sizes around `minheap`.
+
+    The sizes reach down to one in which no run passes, and up to one in which every run does that says anything about
+    memory: between these two lies all that a fit can learn from.
+    """
+    found: list[tuple[int, Outcome]] = []
+
+    def passed(heap: int) -> list[bool]:
+        outcomes = probe(heap)
+        found.extend((heap, outcome) for outcome in outcomes)
+        return [outcome is Outcome.PASSED for outcome in outcomes if outcome in (Outcome.PASSED, *TOO_SMALL)]
+
+    step = max(round(minheap * STEP), 1)
+    heap = minheap
+    while heap >= 1 and any(passed(heap)):
+        heap -= step
+    heap = minheap + step
+    while heap <= largest and not all(passed(heap)):
+        heap += step
+    return found

@@ -59,22 +59,41 @@ def _minheap(folder: Path, point: Point, experiment: Minheap, build: Build) -> t
 
     start = first_heap(folder, point, experiment)
     found = minheap.search(attempt, start, experiment.largest, experiment.attempts)
+    tried = list(found.attempts)
     if found.end is not minheap.End.FOUND:
         notes.append(_no_minheap(point, experiment, build, found))
-    keys = _keys(build, point, experiment)
-    rows = [{**keys, "iteration": 0, "metric": "minheap", "value": found.minheap, "unit": "MiB"}]
+    elif experiment.trials:
+        # Numbers that the search has not used: a number and a size are one run.
+        numbers = range(experiment.attempts, experiment.attempts + experiment.trials)
+        tried += minheap.trials(
+            lambda heap: [attempt(heap, number) for number in numbers], found.minheap, experiment.largest
+        )
+    keys = {**_keys(build, point, experiment), "iteration": 0}
+    rows = [{**keys, "metric": "minheap", "value": found.minheap, "unit": "MiB"}]
     for outcome in Outcome:
-        count = sum(1 for _, each in found.attempts if each is outcome)
-        rows.append({**keys, "iteration": 0, "metric": f"runs.{outcome}", "value": count, "unit": "runs"})
-    if found.bound_by is Outcome.TIMEOUT:
-        # The next smaller heap was not too small as such, but too slow for the time limit.
-        rows.append({**keys, "iteration": 0, "metric": "minheap.by-timeout", "value": 1, "unit": "runs"})
-    return rows, notes
+        count = sum(1 for _, each in tried if each is outcome)
+        rows.append({**keys, "metric": f"runs.{outcome}", "value": count, "unit": "runs"})
+    # The next smaller heap was not too small as such, but too slow for a limit.
+    if found.bound_by in (Outcome.TIMEOUT, Outcome.OVERHEAD):
+        rows.append({**keys, "metric": f"minheap.by-{found.bound_by}", "value": 1, "unit": "runs"})
+    return [*rows, *_trial_rows(keys, tried)], notes
+
+
+def _trial_rows(keys: dict, tried: list[tuple[int, Outcome]]) -> list[dict]:
+    """How many runs passed and failed in each heap size, of those that say anything about memory."""
+    kinds = (("trial.passed", {Outcome.PASSED}), ("trial.failed", minheap.TOO_SMALL))
+    return [
+        {**keys, "heap": heap, "metric": metric, "unit": "runs",
+         "value": sum(1 for each, outcome in tried if each == heap and outcome in outcomes)}
+        for heap in sorted({heap for heap, _ in tried})
+        for metric, outcomes in kinds
+    ]  # fmt: skip
 
 
 def first_heap(folder: Path, point: Point, experiment: Minheap) -> int:
-    """Where the search begins, in MiB: on the line through what is known of other numbers of threads. Another repeat is
-    no help: it is there to say whether the search finds the same again."""
+    """Where the search begins, in MiB: at the minheap of the nearest number of threads of which it is known. It is not
+    where a line through the others would have it, because such a line is what the results are asked for. Another repeat
+    is no help: it is there to say whether the search finds the same again."""
     known = {}
     for threads in experiment.threads:
         file = result_file(folder, dataclasses.replace(point, threads=threads))
@@ -82,10 +101,7 @@ def first_heap(folder: Path, point: Point, experiment: Minheap) -> int:
             known[threads] = found
     if not known:
         return experiment.start
-    if len(known) == 1:
-        return max(known.values())
-    line = statistics.linear_regression(list(known), list(known.values()))
-    return min(max(round(line.intercept + line.slope * point.threads), 1), experiment.largest)
+    return known[min(known, key=lambda threads: (abs(threads - point.threads), threads))]
 
 
 def _no_minheap(point: Point, experiment: Experiment, build: Build, found: minheap.Search) -> dict:
@@ -113,8 +129,10 @@ def _performance(
     folder: Path, point: Point, experiment: Experiment, builds: list[Build], heap: int
 ) -> tuple[list, list]:
     rows, notes = [], []
-    for run in probe.run(folder, point, experiment, builds, heap):
+    in_turn = probe.order(point, builds)
+    for place, run in enumerate(probe.run(folder, point, experiment, in_turn, heap)):
         keys = {**_keys(run.build, point, experiment), "heap": heap}
+        rows.append({**keys, "iteration": 0, "metric": "order", "value": place, "unit": "place"})
         # Sampling costs a little time: what a sampled run took is not to be compared with the others.
         rows.extend(
             _sample_rows(run.invocation, keys) if isinstance(experiment, Resident) else _rows(run.invocation, keys)
@@ -139,6 +157,7 @@ def _keys(build: Build, point: Point, experiment: Experiment) -> dict:
         "benchmark": _benchmark(point, experiment),
         "threads": point.threads or None,
         "heap": None,
+        "factor": point.factor,
         "invocation": point.invocation,
     }
 
@@ -158,6 +177,19 @@ def _noted(build: Build, point: Point, experiment: Experiment, heap: int) -> dic
     }  # fmt: skip
 
 
+# What the launcher says of a whole run, as a metric: its name, unit, and by what the launcher's number is multiplied.
+PROCESS = {
+    "user": ("process.user", "ms", 1000),
+    "system": ("process.system", "ms", 1000),
+    "minor": ("process.faults.minor", "count", 1),
+    "major": ("process.faults.major", "count", 1),
+    "voluntary": ("process.switches.voluntary", "count", 1),
+    "involuntary": ("process.switches.involuntary", "count", 1),
+    "steal": ("machine.steal", "ms", 1000),
+    "others": ("machine.others", "ms", 1000),
+}
+
+
 def _rows(run: Invocation, keys: dict) -> list[dict]:
     """The rows of one run. One that did not pass has only the row that says so: its times would be of half the work."""
     whole = {**keys, "iteration": 0}
@@ -166,6 +198,9 @@ def _rows(run: Invocation, keys: dict) -> list[dict]:
         return rows
     rows.append({**whole, "metric": "resident.peak", "value": run.peak_kib / 1024, "unit": "MiB"})
     rows.append({**whole, "metric": "time.process", "value": run.seconds * 1000, "unit": "ms"})
+    for name, value in run.machine.items():
+        metric, unit, factor = PROCESS[name]
+        rows.append({**whole, "metric": metric, "value": value * factor, "unit": unit})
     for iteration in run.iterations:
         for metric, value, unit in _measures(iteration):
             rows.append({**keys, "iteration": iteration.number, "metric": metric, "value": value, "unit": unit})
@@ -195,9 +230,22 @@ def _measures(iteration: Iteration) -> list[tuple[str, float, str]]:
         ("time.mutator", iteration.milliseconds - sum(pauses), "ms"),
         ("collections", len(iteration.collections), "count"),
     ]
+    if iteration.stopped:
+        measures += [("time.stopped", iteration.stopped, "ms"), ("time.to-safepoint", iteration.reaching, "ms")]
+    if usage := iteration.usage:
+        measures += [
+            ("cpu.total", usage["user"] + usage["system"], "ms"),
+            ("cpu.user", usage["user"], "ms"),
+            ("cpu.system", usage["system"], "ms"),
+            ("faults.minor", usage["minor"], "count"),
+            ("faults.major", usage["major"], "count"),
+        ]
+    if iteration.pause_cpu is not None:
+        measures.append(("cpu.collector", iteration.pause_cpu, "ms"))
+    if iteration.charged is not None:
+        measures.append(("charged", iteration.charged, "MiB"))
     if pauses:
         measures += [
-            ("charged", iteration.charged, "MiB"),
             ("pause.median", statistics.median(pauses), "ms"),
             ("pause.max", max(pauses), "ms"),
         ]

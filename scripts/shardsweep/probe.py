@@ -2,6 +2,7 @@
 """One call of running-ng: some builds, one benchmark, one heap size, one invocation of each."""
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -49,6 +50,12 @@ def passed_on() -> dict[str, str]:
         # running-ng writes logs as ASCII and stops at anything else.
         if (name in PASSED_ON or name.startswith(PASSED_ON_PREFIXES)) and value.isascii()
     }
+
+
+def order(point: Point, builds: list[Build]) -> list[Build]:
+    """The builds in the order in which an invocation goes through them. It is random, so that no build always follows
+    the same other one, and always the same for a point, so that an interrupted one goes on as it began."""
+    return random.Random(point.id).sample(builds, len(builds))
 
 
 def run(

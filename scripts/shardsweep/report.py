@@ -20,6 +20,8 @@ from shardsweep.tables import Table
 PAGE = "report.html"
 PLOTS = "plots"
 TABLES = "tables.md"
+# The part of a processor that others may take during the runs without a word in the report.
+NOISE = 0.02
 
 
 @dataclass
@@ -40,7 +42,12 @@ def sections(whole: Grid, table: pd.DataFrame, notes: list[dict]) -> list[Sectio
             Section(
                 "minheap",
                 "Minheap",
-                [*tables.minheaps(table, notes), *tables.regressions(table), *tables.spread(table)],
+                [
+                    *tables.minheaps(table, notes),
+                    *tables.estimates(table),
+                    *tables.regressions(table),
+                    *tables.spread(table),
+                ],
                 figures.minheap(table),
             )
         )
@@ -58,13 +65,15 @@ def _performance(whole: Grid, table: pd.DataFrame, baseline: str) -> Section:
     last = figures.timed(table)
     drawn = figures.across(last, baseline)
     if whole.perf_by_heap:
-        drawn += figures.by(_cells(last, whole.perf_by_heap), "heap", "threads", baseline)
+        cells = _cells(last, whole.perf_by_heap)
+        drawn += figures.means_by_factor(cells, baseline)
+        drawn += figures.by(cells, "factor" if whole.perf_by_heap.factors else "heap", "threads", baseline)
     if whole.perf_by_threads:
         drawn += figures.by(_cells(last, whole.perf_by_threads), "threads", "heap", whole.perf_by_threads.baseline)
     return Section(
         "performance",
         "Performance",
-        [*tables.geometric_means(table, baseline), *tables.performance(table, baseline)],
+        [*tables.geometric_means(table, baseline), *tables.overheads(table), *tables.performance(table, baseline)],
         drawn,
     )
 
@@ -73,9 +82,7 @@ def _cells(table: pd.DataFrame, experiment: grid.Performance) -> pd.DataFrame:
     """The rows that an experiment asked for, whichever measured them."""
     threads = [each or pd.NA for each in experiment.threads]
     wanted = table["build"].isin(experiment.builds)
-    # What a factor of a minheap is, only the rows know.
-    if experiment.heaps:
-        wanted &= table["heap"].isin(experiment.heaps)
+    wanted &= table["heap"].isin(experiment.heaps) if experiment.heaps else table["factor"].isin(experiment.factors)
     return table[wanted & (table["threads"].isin(threads) | (table["threads"].isna() & (0 in experiment.threads)))]
 
 
@@ -91,11 +98,11 @@ def write(folder: Path) -> tuple[list[Section], Path]:
     texts = [tables.markdown(one) for section in found for one in section.tables]
     write_whole(folder / TABLES, "\n".join(texts))
     page = folder / PAGE
-    write_whole(page, _page(folder, whole, found, notes))
+    write_whole(page, _page(folder, whole, found, table, notes))
     return found, page
 
 
-def _page(folder: Path, whole: Grid, found: list[Section], notes: list[dict]) -> str:
+def _page(folder: Path, whole: Grid, found: list[Section], table: pd.DataFrame, notes: list[dict]) -> str:
     template = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(
         (files("shardsweep") / "templates" / "report.html").read_text(encoding="utf-8")
     )
@@ -106,7 +113,7 @@ def _page(folder: Path, whole: Grid, found: list[Section], notes: list[dict]) ->
         title=f"Shardsweep: {folder.resolve().name}",
         about=whole.about,
         progress=_progress(folder, points),
-        warnings=[*_machines_apart(facts["machines"]), *serious(notes)],
+        warnings=[*_machines_apart(facts["machines"]), *_noise(table), *serious(notes)],
         sections=[
             {
                 "id": each.id,
@@ -120,6 +127,7 @@ def _page(folder: Path, whole: Grid, found: list[Section], notes: list[dict]) ->
             *_machine_rows(facts["machines"]),
             *((name, facts[name]) for name in ("java", "revision")),
             ("packages", packages),
+            *((f"jar of suite {suite}", f"SHA-256 {digest}") for suite, digest in facts.get("jars", {}).items()),
         ],
         builds=list(facts["builds"].items()),
         grid=grid.dump(whole),
@@ -142,6 +150,23 @@ def _machine_rows(machines: list[dict]) -> list[tuple[str, object]]:
         (f"machine {place}: {name}" if len(machines) > 1 else name, value)
         for place, one in enumerate(machines, 1)
         for name, value in one.items()
+    ]
+
+
+def _noise(table: pd.DataFrame) -> list[str]:
+    """A line if the host or other processes took more than a part of the time of the runs that is to be neglected."""
+    totals = table[table["iteration"] == 0].groupby("metric")["value"].sum()
+    seconds = totals.get("time.process", 0.0)
+    if not seconds:
+        return []
+    shares = {
+        "the host of this virtual machine": totals.get("machine.steal", 0.0) / seconds,
+        "other processes": totals.get("machine.others", 0.0) / seconds,
+    }
+    return [
+        f"noisy: {who} took {share:.0%} of a processor while the runs were timed"
+        for who, share in shares.items()
+        if share > NOISE
     ]
 
 

@@ -49,8 +49,7 @@ def inputs(wanted: Grid) -> dict[str, str]:
     variables = {name: value for name, value in sorted(probe.passed_on().items()) if name.startswith("MMTK_")}
     digests = {}
     for file in sorted(files):
-        with file.open("rb") as content:
-            digests[str(file)] = hashlib.file_digest(content, "sha256").hexdigest()
+        digests[str(file)] = machine.digest(file)
     return {"grid": hashlib.sha256(grid.dump(wanted).encode()).hexdigest(), **variables, **digests}
 
 
@@ -110,9 +109,11 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
     """Measures the points that have no result yet. Returns whether all have one now."""
     probe.check_programs()
     folder = folder.resolve()
-    points = grid.points(grid.load(folder / point.GRID_FILE))
+    whole = grid.load(folder / point.GRID_FILE)
+    points = grid.points(whole)
     with lock(folder) as held:
-        machine.record(folder / MACHINE, [name for each in points for name in each.builds])
+        suites = [experiment.suite for experiment in whole.experiments().values()]
+        machine.record(folder / MACHINE, whole.builds(), suites)
         _forget_failures(folder, points)
         # To jobs that run elsewhere, Snakemake sends only what is in its working directory.
         shutil.copyfile(WORKFLOW / "Snakefile", folder / "Snakefile")

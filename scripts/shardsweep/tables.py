@@ -7,15 +7,26 @@ import pandas as pd
 import rich.table
 from rich.console import Console
 
-from shardsweep import analysis, published
+from shardsweep import analysis, published, thresholds
 from shardsweep.figures import METRICS, threads_text, timed
 
 # Why a minheap is missing, as the report prints it (TIMEOUT) and in the same manner.
-WORDS = {"timeout": "TIMEOUT", "oom": "TOO LARGE", "crash": "CRASH", "failed": "WRONG RESULT", "error": "ERROR"}
+WORDS = {
+    "timeout": "TIMEOUT",
+    "overhead": "GC OVERHEAD",
+    "oom": "TOO LARGE",
+    "crash": "CRASH",
+    "failed": "WRONG RESULT",
+    "error": "ERROR",
+}
 
 
-# What marks a minheap in whose next smaller heap a run was too slow.
-SLOW = "*"
+# What marks a minheap whose next smaller heap was not too small as such: a run there was too slow.
+SLOW = {"minheap.by-timeout": "*", "minheap.by-overhead": "+"}
+WHY_SLOW = {
+    "*": "in the next smaller heap it was too slow for the time limit.",
+    "+": 'in the next smaller heap the JVM gave up: "GC overhead limit exceeded".',
+}
 # Bootstrap intervals of the median of fewer samples reach from the smallest to the largest.
 FEW = 6
 
@@ -39,8 +50,7 @@ def number(value: float, digits: int = 3) -> str:
 def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
     """Minheap by threads and build, with the published figure for the same in brackets where there is one."""
     why = _reasons(notes)
-    slow = table[table["metric"] == "minheap.by-timeout"]
-    too_slow = {(row.benchmark, row.build, _key(row.threads)) for row in slow.itertuples()}
+    marks = _marks(table)
     found = []
     rows = table[table["metric"] == "minheap"]
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
@@ -52,17 +62,25 @@ def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
             for build in builds:
                 values = of_threads.loc[of_threads["build"] == build, "value"]
                 key = (benchmark, build, _key(threads))
-                mark = SLOW if key in too_slow else ""
-                cells.append(_minheap_cell(values, mark, why.get(key), theirs.get(key[1:])))
+                cells.append(_minheap_cell(values, marks.get(key, ""), why.get(key), theirs.get(key[1:])))
             body.append(cells)
-        note = ["Medians over repeats."]
-        if any(SLOW in cell for cells in body for cell in cells):
-            note.append(f"{SLOW}: in the next smaller heap it was too slow for the time limit.")
+        note = ["Medians over repeats.", *_told(body)]
         if theirs:
             note.append("In brackets: what Sinclair (2023) published for DaCapo 9.12 lusearch.")
         title = f"Minheap of {benchmark} (MiB)"
         found.append(Table(f"minheap-{benchmark}", title, ["threads", *builds], body, " ".join(note)))
     return found
+
+
+def _marks(table: pd.DataFrame) -> dict[tuple[str, str, int], str]:
+    """The marks of `SLOW` by benchmark, build and threads."""
+    slow = table[table["metric"].isin(list(SLOW))]
+    return {(row.benchmark, row.build, _key(row.threads)): SLOW[row.metric] for row in slow.itertuples()}
+
+
+def _told(body: list[list[str]]) -> list[str]:
+    """What the marks mean that are in the cells of a table."""
+    return [f"{mark}: {why}" for mark, why in WHY_SLOW.items() if any(mark in cell for row in body for cell in row)]
 
 
 def _key(threads) -> int:
@@ -99,23 +117,31 @@ def _minheap_cell(values: pd.Series, mark: str, why: str | None, theirs: float |
 
 
 def regressions(table: pd.DataFrame) -> list[Table]:
-    """Slope, intercept and R² of each build; of lusearch with the published ones."""
+    """Slope and intercept of each build with standard errors, R², and whether it is a line; of lusearch with the
+    published ones."""
     theirs = {(row.section, row.build): row for row in published.regressions().itertuples()}
     rows = table[table["metric"] == "minheap"]
     lines = analysis.lines(rows, ["benchmark", "build"], "threads", "value")
+    marks = _marks(table)
     found = []
     for benchmark, group in lines.groupby("benchmark", sort=False):
-        columns = ["build", "slope (MiB/thread)", "intercept (MiB)", "R²", "points"]
+        columns = ["build", "slope (MiB/thread)", "±", "intercept (MiB)", "±", "R²", "points", "shape"]
         body = [
-            [line.build, number(line.slope, 4), number(line.intercept), number(line.r2, 4), str(line.points)]
+            [line.build, number(line.slope, 4), number(line.slope_error, 4), number(line.intercept),
+             number(line.intercept_error), number(line.r2, 4),
+             f"{line.points}{''.join(sorted({marks[key] for key in marks if key[:2] == (benchmark, line.build)}))}",
+             "curve" if line.is_curve else "line"]
             for line in group.itertuples()
-        ]
-        note = "Points without a minheap are left out."
+        ]  # fmt: skip
+        note = " ".join([
+            "±: standard errors. A curve bends so much that points of a line would with a probability below "
+            f"{analysis.BEND:.0%}: its slope is a mean. Points without a minheap are left out.", *_told(body)
+        ])  # fmt: skip
         if _is_lusearch(benchmark):
             columns += ["published slope", "published intercept", "published R²"]
             body = [[*cells, *_published_line(theirs, cells[0])] for cells in body]
             note += " Published: Sinclair (2023), for DaCapo 9.12 lusearch."
-        title = f"Least-squares lines through the minheaps of {benchmark}"
+        title = f"Growth of the minheap of {benchmark} with threads"
         found.append(Table(f"regression-{benchmark}", title, columns, body, note))
     return found
 
@@ -130,13 +156,45 @@ def spread(table: pd.DataFrame) -> list[Table]:
     spreads = analysis.repeat_spread(table[table["metric"] == "minheap"])
     if spreads.empty:
         return []
+    marks = _marks(table)
     rows = [
-        [row.benchmark, row.build, threads_text(row.threads), number(row.smallest, 0), number(row.median, 0),
+        [row.benchmark, row.build, threads_text(row.threads), number(row.smallest, 0),
+         number(row.median, 0) + marks.get((row.benchmark, row.build, _key(row.threads)), ""),
          number(row.largest, 0), str(row.repeats), "yes" if row.agree else "NO"]
         for row in spreads.itertuples()
     ]  # fmt: skip
     columns = ["benchmark", "build", "threads", "smallest", "median", "largest", "repeats", "agree"]
-    return [Table("spread", "Repeated minheaps (MiB)", columns, rows, "They agree within 1 MiB or 5 %.")]
+    note = " ".join(["They agree within 1 MiB or 5 %.", *_told(rows)])
+    return [Table("spread", "Repeated minheaps (MiB)", columns, rows, note)]
+
+
+def estimates(table: pd.DataFrame) -> list[Table]:
+    """The heaps in which half of all runs pass, and 95 %, with intervals; of points whose runs tell."""
+    trials = table[table["metric"].isin(["trial.passed", "trial.failed"])]
+    if trials.empty:
+        return []
+    counts = trials.pivot_table(
+        index=[*analysis.MINHEAP_POINT, "heap"], columns="metric", values="value", aggfunc="sum", dropna=False
+    ).reset_index()
+    marks = _marks(table)
+    rows = []
+    for (benchmark, build, threads), group in counts.groupby(analysis.MINHEAP_POINT, sort=False, dropna=False):
+        sizes = group.dropna(subset=["trial.passed", "trial.failed"])
+        if sizes["trial.passed"].sum() == 0 or sizes["trial.failed"].sum() == 0:
+            continue
+        fit = thresholds.Fit(sizes["heap"], sizes["trial.passed"], sizes["trial.failed"])
+        cells = [benchmark, build, threads_text(threads)]
+        for share in (0.5, 0.95):
+            found = fit.heap(share)
+            cells += [number(found.estimate, 1), number(found.low, 1), number(found.high, 1)]
+        cells[3] += marks.get((benchmark, build, _key(threads)), "")
+        rows.append([*cells, str(fit.runs)])
+    columns = ["benchmark", "build", "threads", "50 % pass in", "low", "high", "95 % pass in", "low", "high", "runs"]
+    note = (
+        "Heaps of a logistic curve through the runs that passed and failed in each heap size; low and high: "
+        f"{analysis.CONFIDENCE:.0%} profile-likelihood intervals, empty where the runs do not bound them."
+    )
+    return [Table("estimates", "Minheap as a probability (MiB)", columns, rows, " ".join([note, *_told(rows)]))]
 
 
 def repeat(compared: pd.DataFrame) -> Table:
@@ -164,7 +222,8 @@ def performance(table: pd.DataFrame, baseline: str) -> list[Table]:
         rows = [
             [row.benchmark, threads_text(row.threads), str(row.heap), row.build, number(row.median, 1),
              number(row.low, 1), number(row.high, 1), str(row.samples),
-             number(row.ratio), number(row.low_ratio), number(row.high_ratio)]
+             number(row.ratio), number(row.low_ratio), number(row.high_ratio),
+             analysis.verdict(row.low_ratio, row.high_ratio)]
             for row in joined.sort_values([*analysis.CELL, "build"], na_position="first").itertuples()
         ]  # fmt: skip
         columns = ["benchmark", "threads", "heap (MiB)", "build", f"median ({unit})", "low", "high", "invocations"]
@@ -172,7 +231,7 @@ def performance(table: pd.DataFrame, baseline: str) -> list[Table]:
             Table(
                 f"performance-{metric}",
                 title,
-                [*columns, f"/ {baseline}", "low", "high"],
+                [*columns, f"/ {baseline}", "low", "high", "verdict"],
                 rows,
                 _how_to_read(metric, joined["samples"]),
             )
@@ -190,7 +249,10 @@ def _how_to_read(metric: str, samples: pd.Series) -> str:
             "that is its range, which holds the median in 50 % (two), 75 % (three), 88 % (four) or 94 % (five) of "
             "cases. "
         )
-    return note + "A build without a row at a heap size could not run there."
+    return note + (
+        "A build without a row at a heap size could not run there. Verdicts are of the interval of the ratio: equal if "
+        f"all of it is within {analysis.MARGIN:.0%}."
+    )
 
 
 def resident(table: pd.DataFrame) -> list[Table]:
@@ -213,15 +275,18 @@ def resident(table: pd.DataFrame) -> list[Table]:
 
 
 def geometric_means(table: pd.DataFrame, baseline: str) -> list[Table]:
-    """One figure per build and metric: the geometric mean over all cells that it and the baseline both ran."""
+    """One figure per build and metric: the geometric mean over the cells that all builds ran."""
     last = timed(table)
     columns, by_build = [], {}
     for metric, title, _ in METRICS:
         ratios = analysis.relative(last, metric, baseline)
         if ratios.empty:
             continue
+        means = analysis.geometric_means(analysis.common(ratios), ["build"])
+        if means.empty:
+            continue
         columns.append(title)
-        for row in analysis.geometric_means(ratios, ["build"]).itertuples():
+        for row in means.itertuples():
             by_build.setdefault(row.build, {})[title] = f"{row.geometric_mean:.3f} ({row.cells})"
     if not by_build:
         return []
@@ -232,9 +297,37 @@ def geometric_means(table: pd.DataFrame, baseline: str) -> list[Table]:
             f"Geometric means relative to {baseline}",
             ["build", *columns],
             rows,
-            "In brackets: the number of cells (benchmark, threads, heap) that the build and the baseline both ran.",
+            "In brackets: the number of cells (benchmark, threads, heap) that every build of the column ran; the "
+            "others count for none.",
         )
     ]
+
+
+def overheads(table: pd.DataFrame) -> list[Table]:
+    """Lower-bound overhead of every build and cell, in time and in processor time, as far as they were measured."""
+    last = timed(table)
+    kinds = (("time", "time.total", "time.collector"), ("processor time", "cpu.total", "cpu.collector"))
+    found = {
+        name: analysis.lower_bound_overhead(last, whole, collector)
+        for name, whole, collector in kinds
+        if {whole, collector} <= set(last["metric"])
+    }
+    found = {name: each for name, each in found.items() if len(each)}
+    if not found:
+        return []
+    keys = ["build", *analysis.CELL]
+    joined = pd.concat({name: each.set_index(keys)["overhead"] for name, each in found.items()}, axis="columns")
+    rows = [
+        [row["benchmark"], threads_text(row["threads"]), str(row["heap"]), row["build"],
+         *(number(row[name]) for name in found)]
+        for _, row in joined.reset_index().sort_values([*analysis.CELL, "build"], na_position="first").iterrows()
+    ]  # fmt: skip
+    note = (
+        "Median over the smallest median without pauses of any build and heap, of the same benchmark and threads: what "
+        "collecting costs at least, barriers and work beside the program included."
+    )
+    columns = ["benchmark", "threads", "heap (MiB)", "build", *found]
+    return [Table("overheads", "Lower-bound overhead", columns, rows, note)]
 
 
 def notes(entries: list[dict]) -> list[Table]:

@@ -3,9 +3,9 @@
 
 Columns and units: `build`, `plan`; `block` in bytes (0 for a malloc library, empty where the plan has no blocks of one
 size); `accounting` (`page`, `page-64k`, `block` or empty); `benchmark`; `threads`; `heap` in MiB (empty for a minheap,
-which is itself a heap size); `invocation` counted from 0 (for a minheap: the repeat); `iteration` counted from 1 (0 for
-the whole run of the JVM); `metric`, `value`, `unit`. A `value` is empty where the measurement was tried and gave none;
-other rows say why.
+which is itself a heap size); `factor`, where the heap was asked for as a multiple of a minheap; `invocation` counted
+from 0 (for a minheap: the repeat); `iteration` counted from 1 (0 for the whole run of the JVM); `metric`, `value`,
+`unit`. A `value` is empty where the measurement was tried and gave none; other rows say why.
 """
 
 from pathlib import Path
@@ -23,6 +23,7 @@ COLUMNS = {
     "benchmark": "string",
     "threads": "Int64",
     "heap": "Int64",
+    "factor": "Float64",
     "invocation": "Int64",
     "iteration": "Int64",
     "metric": "string",

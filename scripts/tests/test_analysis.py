@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shardsweep import analysis, cli, published, tidy
+from shardsweep import analysis, catalog, cli, figures, published, tables, tidy
 
 REGRESSIONS = published.regressions()
 
@@ -55,6 +55,81 @@ def test_line_needs_two_places_and_flat_data_has_no_correlation():
     flat = analysis.least_squares([1, 2, 3], [5, 5, 5])
     assert (flat.slope, flat.intercept) == (0, 5)
     assert math.isnan(flat.r2)
+
+
+def test_standard_errors_are_those_of_the_textbook():
+    # x 1 to 5, y 2, 4, 5, 4, 5: slope 0.6, residuals with a sum of squares of 2.4 over 3 degrees of freedom.
+    line = analysis.least_squares([1, 2, 3, 4, 5], [2, 4, 5, 4, 5])
+    assert (line.slope, line.intercept) == (pytest.approx(0.6), pytest.approx(2.2))
+    assert line.slope_error == pytest.approx(math.sqrt(2.4 / 3 / 10))
+    assert line.intercept_error == pytest.approx(math.sqrt(2.4 / 3 * (1 / 5 + 9 / 10)))
+    assert math.isnan(analysis.least_squares([1, 2], [1, 3]).slope_error)
+
+
+def test_a_curve_is_not_called_a_line():
+    x = list(range(1, 10))
+    assert analysis.least_squares(x, [each**2 for each in x]).is_curve
+    assert not analysis.least_squares(x, [3 * each + 1 for each in x]).is_curve
+    # Rounding to whole MiB bends nothing.
+    assert not analysis.least_squares(x, [round(0.6 * each) for each in x]).is_curve
+    assert not analysis.least_squares([1, 2, 3], [1, 4, 9]).is_curve
+
+
+def test_of_the_recorded_minheaps_that_of_mark_compact_is_a_curve():
+    table = tidy.read(catalog.ROOT / "results" / "minheap" / "results.csv")
+    lines = analysis.lines(table[table.metric == "minheap"], ["build"], "threads", "value")
+    assert list(lines.loc[lines["is_curve"], "build"]) == ["stock-MarkCompact"]
+    text = "\n".join(tables.markdown(one) for one in tables.regressions(table))
+    assert text.count("| curve |") == 1 and text.count("| line |") == 3
+
+
+def test_means_are_over_the_cells_that_every_build_ran():
+    ran = [("a", 10, 100), ("a", 20, 100), ("b", 20, 50), ("c", 10, 300), ("c", 20, 200)]
+    table = tidy.frame([row(*each) for each in ran])
+    ratios = analysis.common(analysis.relative(table, "time.total", "a"))
+    assert set(ratios["heap"]) == {20} and len(ratios) == 3
+    (means,) = tables.geometric_means(table, "a")
+    # Over both of its cells, c would take 2.449 times as long.
+    assert [cells[:2] for cells in means.rows] == [["a", "1.000 (1)"], ["b", "0.500 (1)"], ["c", "2.000 (1)"]]
+    nothing = [row("a", 10, 100), row("a", 20, 100), row("b", 20, 50), row("c", 10, 300)]
+    assert tables.geometric_means(tidy.frame(nothing), "a") == []
+
+
+def test_factors_have_figures_of_their_own():
+    heaps = {("lusearch", 2): 20, ("lusearch", 4): 40, ("xalan", 2): 50, ("xalan", 4): 100}
+    rows = [
+        {**row(build, heap, value * heap, benchmark=name), "factor": factor}
+        for (name, factor), heap in heaps.items()
+        for build, value in (("a", 10), ("b", 5 if factor == 2 else 10))
+    ]
+    table = tidy.frame([each for each in rows if (each["build"], each["heap"]) != ("b", 20)])
+    (found,) = figures.means_by_factor(table, "a")
+    assert [(each.name, each.x, each.y) for each in found.series] == [("a", [2, 4], [1, 1]), ("b", [2, 4], [0.5, 1])]
+    drawn = figures.by(table[table["benchmark"] == "xalan"], "factor", "threads", "a")
+    assert [(each.x_label, each.series[0].x) for each in drawn] == [("heap as a multiple of the minheap", [2, 4])] * 2
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [(0.99, 1.01, "equal within 2%"), (0.9, 0.97, "less"), (1.03, 1.2, "more"), (0.9, 1.01, "undecided"),
+     (0.99, 0.995, "equal within 2%"), (float("nan"), 1, "")],
+)  # fmt: skip
+def test_verdicts_follow_from_intervals(low, high, verdict):
+    assert analysis.verdict(low, high) == verdict
+
+
+def test_the_lower_bound_is_the_best_of_any_build_and_heap_without_pauses():
+    cells = {("a", 10): (100, 50), ("a", 20): (80, 20), ("b", 10): (110, 10), ("b", 20): (105, 5)}
+    rows = []
+    for (build, heap), (total, pauses) in cells.items():
+        rows += [row(build, heap, total), row(build, heap, pauses, metric="time.collector")]
+    found = analysis.lower_bound_overhead(tidy.frame(rows), "time.total", "time.collector")
+    overheads = {(each.build, each.heap): each.overhead for each in found.itertuples()}
+    # The bound is 50: a in 10 MiB, less its pauses.
+    assert overheads == {("a", 10): 2, ("a", 20): 1.6, ("b", 10): 2.2, ("b", 20): 2.1}
+    (table,) = tables.overheads(tidy.frame(rows))
+    assert table.rows[0] == ["lusearch", "24", "10", "a", "2.000"]
+    assert tables.overheads(tidy.frame([row("a", 10, 100)])) == []
 
 
 def test_median_interval_holds_the_truth_and_narrows_with_more_samples():

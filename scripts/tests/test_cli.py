@@ -144,6 +144,6 @@ def test_a_jvm_that_does_not_know_its_flags_is_an_error_and_no_minheap(shardswee
     assert done.returncode == 1
     assert "ERROR: ms-64k, steady, 1 threads, 8 MiB: exit code 1: " in done.stderr
     rows = (tmp_path / "out" / "results.csv").read_text().splitlines()
-    assert any(row.startswith("ms-64k,MarkSweep,65536,page,steady,1,,0,0,minheap,,MiB") for row in rows)
+    assert any(row.startswith("ms-64k,MarkSweep,65536,page,steady,1,,,0,0,minheap,,MiB") for row in rows)
     assert any(",runs.error,2.0,runs" in row for row in rows)
     assert os.path.exists(tmp_path / "out" / "report.html")

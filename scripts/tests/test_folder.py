@@ -3,6 +3,7 @@
 
 The JDK is a folder with the files that are looked for and nothing in them: no JVM is started."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -75,11 +76,27 @@ def test_a_disk_that_is_full_when_the_machine_is_recorded_leaves_no_half_of_it(t
     with monkeypatch.context() as patched:
         fails_at(patched, "machine.json")
         with pytest.raises(OSError, match="No space left"):
-            machine.record(file, ["hotspot-Serial"])
-    machine.record(file, ["hotspot-Serial"])
+            machine.record(file, ["hotspot-Serial"], ["shardsweep"])
+    machine.record(file, ["hotspot-Serial"], ["shardsweep"])
     facts = json.loads(file.read_text())
     assert facts["machines"] == [machine.host()]
-    assert set(machine.host()) == {"processor", "processors", "memory", "kernel", "system"}
+    assert set(machine.host()) == {"processor", "processors", "memory", "kernel", "system", "clock", "huge pages"}
+    assert machine.host() == machine.host()
+
+
+def test_the_jars_of_a_sweep_are_recorded_by_their_digest(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "_java", lambda: "17")
+    (tmp_path / "bench.jar").write_bytes(b"a jar")
+    machine.record(tmp_path / "machine.json", ["hotspot-Serial"], ["shardsweep", "shardsweep"])
+    jars = json.loads((tmp_path / "machine.json").read_text())["jars"]
+    assert jars == {"shardsweep": hashlib.sha256(b"a jar").hexdigest()}
+
+
+@pytest.mark.parametrize(("text", "mode"), [("always [madvise] never\n", "madvise"), ("\n", "unknown")])
+def test_the_mode_of_huge_pages_is_the_one_in_brackets(tmp_path, text, mode):
+    (tmp_path / "enabled").write_text(text)
+    assert machine._chosen(str(tmp_path / "enabled")) == mode
+    assert machine._chosen(str(tmp_path / "nothing")) == "unknown"
 
 
 def test_a_grid_of_the_users_own_is_not_overwritten(tmp_path, wanted):

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from shardsweep import catalog, grid, published
+from shardsweep import catalog, grid, probe, published
 from shardsweep.errors import UserError
 
 MINIMAL = {"minheap": {"builds": ["ms-64k"], "threads": [1]}}
@@ -209,3 +209,17 @@ def test_builds_that_are_missing_leave_the_rest():
     assert "perf-by-heap is left out" in lines[1]
     with pytest.raises(UserError, match="nothing to measure"):
         grid.without(whole, {"ms-4k": "not built", "ms-64k": "not built"})
+
+
+def test_the_order_of_builds_is_of_chance_and_the_same_each_time():
+    whole = grid.check(
+        {"perf-by-heap": {"builds": list("abcd"), "baseline": "a", "threads": [1], "heaps": [50], "invocations": 60}},
+        "test",
+    )
+    orders = [tuple(probe.order(each, list(each.builds))) for each in grid.points(whole)]
+    assert orders == [tuple(probe.order(each, list(each.builds))) for each in grid.points(whole)]
+    # Each build is first, and second, and so on, about as often as any other.
+    for place in range(4):
+        counts = [sum(1 for order in orders if order[place] == name) for name in "abcd"]
+        assert sum(counts) == 60 and min(counts) >= 6
+    assert len(set(orders)) > 15

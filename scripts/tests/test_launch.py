@@ -34,6 +34,19 @@ def test_exit_code_and_signal_are_kept_and_recorded(command, code, exit_code, en
     assert (end["exit"], end["signal"], end["timeout"]) == (exit_code, ended_by, False)
 
 
+def test_what_a_command_uses_is_measured_and_what_others_use_too():
+    busy = "import os, time; [None for _ in range(3_000_000)]; held = bytearray(20 << 20); time.sleep(0.05)"
+    burn = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        _, end, _ = launch("--limit", "20", "--", sys.executable, "-c", busy)
+    finally:
+        burn.kill()
+        burn.wait()
+    assert end["user"] > 0 and end["minor"] > (20 << 20) / 4096 / 600
+    assert end["major"] >= 0 and end["voluntary"] >= 1 and end["involuntary"] >= 0
+    assert end["steal"] >= 0 and 0 < end["others"] < 1000
+
+
 def test_a_command_that_hangs_is_stopped_at_the_limit():
     started = time.monotonic()
     done, end, _ = launch("--limit", "0.5", "--", "sleep", "60")

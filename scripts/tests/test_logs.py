@@ -44,21 +44,56 @@ def test_collections_belong_to_the_iteration_they_happened_in():
     # Added up from the file with awk.
     assert len(timed.collections) == 18
     assert sum(map(sum, timed.collections)) == pytest.approx(7.751)
-    assert timed.charged == 60
 
 
-def test_what_is_charged_is_told_only_where_there_are_collections(tmp_path):
-    text = (LOGS / "passed-serial.log").read_text()
-    first, marker, rest = text.partition("===== DaCapo tiny steady PASSED")
-    # Without the lines of the collections of the second iteration.
-    before, started, second = first.rpartition("===== DaCapo tiny steady starting")
-    file = tmp_path / "quiet.log"
-    quiet = "".join(line for line in second.splitlines(keepends=True) if "Pause" not in line)
-    file.write_text(before + started + quiet + marker + rest)
-    (run,) = logs.read(file)
-    told = [{name for name, _, _ in point._measures(each)} for each in run.iterations]
-    assert [{"charged", "pause.max"} <= names for names in told] == [True, False]
-    assert told[1] == {"time.total", "time.collector", "time.mutator", "collections"}
+# Each sum is that of the file's lines, added up with awk.
+def test_what_is_charged_is_from_the_start_of_an_iteration_to_its_end():
+    first, timed = read("usage-serial").iterations
+    assert timed.charged == pytest.approx(68.2900, abs=1e-3)
+    # Up to the last collection it would be 2 MiB less.
+    assert len(timed.collections) == 11 and sum(map(sum, timed.collections)) == pytest.approx(6.403)
+    assert first.charged == pytest.approx(64, abs=8)
+
+
+def test_safepoints_and_processors_of_an_iteration_are_added_up():
+    timed = read("usage-serial").iterations[-1]
+    assert (timed.stopped, timed.reaching) == (pytest.approx(18.014176), pytest.approx(0.352546))
+    assert timed.pause_cpu == pytest.approx(10)
+    measures = {name: value for name, value, _ in point._measures(timed)}
+    assert measures["time.stopped"] > measures["time.collector"] > measures["time.to-safepoint"]
+    # The stand-in's counters are the same at both ends.
+    assert (measures["cpu.total"], measures["faults.minor"], measures["cpu.collector"]) == (0, 0, pytest.approx(10))
+
+
+def test_without_the_benchmarks_word_what_is_charged_is_not_told(tmp_path):
+    text = (LOGS / "usage-serial.log").read_text()
+    silent = tmp_path / "silent.log"
+    silent.write_text("".join(line for line in text.splitlines(keepends=True) if "Shardsweep usage" not in line))
+    (run,) = logs.read(silent)
+    assert run.iterations[-1].charged is None
+    told = {name for name, _, _ in point._measures(run.iterations[-1])}
+    assert not told & {"charged", "cpu.total", "faults.minor"} and "pause.max" in told
+
+
+def test_an_iteration_without_collections_has_charged_what_it_grew(tmp_path):
+    text = (LOGS / "usage-serial.log").read_text()
+    before, started, second = text.rpartition("===== DaCapo tiny steady starting")
+    quiet = tmp_path / "quiet.log"
+    kept = "".join(line for line in second.splitlines(keepends=True) if "[gc" not in line and "[safepoint" not in line)
+    quiet.write_text(before.replace("heap 14802", "heap 12027") + started + kept)
+    (run,) = logs.read(quiet)
+    assert run.iterations[-1].charged == 2
+    assert "pause.max" not in {name for name, _, _ in point._measures(run.iterations[-1])}
+
+
+def test_what_the_launcher_measures_of_a_run_is_in_its_rows():
+    run = read("usage-serial")
+    rows = {row["metric"]: (row["value"], row["unit"]) for row in point._rows(run, {})}
+    assert rows["process.user"] == (132, "ms") and rows["process.system"] == (31, "ms")
+    assert rows["process.faults.minor"] == (11076, "count") and rows["process.faults.major"] == (5, "count")
+    assert rows["machine.steal"] == (0, "ms") and rows["machine.others"] == (620, "ms")
+    # A log of a launcher that said less has fewer rows.
+    assert "machine.steal" not in {row["metric"] for row in point._rows(read("passed-serial"), {})}
 
 
 def test_one_collection_of_g1_has_several_pauses_and_concurrent_work_is_none():
@@ -97,7 +132,7 @@ def test_words_before_the_jvm_started_mean_nothing(tmp_path):
     ("said", "outcome"),
     [
         ("java.lang.OutOfMemoryError: Java heap space", Outcome.OOM),
-        ("java.lang.OutOfMemoryError: GC overhead limit exceeded", Outcome.OOM),
+        ("java.lang.OutOfMemoryError: GC overhead limit exceeded", Outcome.OVERHEAD),
         ("java.lang.OutOfMemoryError: Metaspace", Outcome.ERROR),
         ("java.lang.OutOfMemoryError: unable to create native thread", Outcome.ERROR),
         ("thread '<unnamed>' panicked at src/plan/global.rs:10:5:", Outcome.CRASH),

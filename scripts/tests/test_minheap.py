@@ -2,13 +2,16 @@
 """The search for the smallest heap, against programs whose need is known."""
 
 import json
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from shardsweep import logs, point, probe
 from shardsweep.grid import Minheap, Point
 from shardsweep.logs import Outcome
-from shardsweep.minheap import End, search
+from shardsweep.minheap import End, search, trials
 from shardsweep.point import first_heap, result_file
 
 
@@ -35,23 +38,26 @@ def test_a_start_next_to_the_need_makes_a_short_search():
     assert tried(36) == [36, 45, 39, 41, 40]
 
 
-def test_a_search_begins_on_the_line_through_what_is_known(tmp_path):
+def test_a_search_begins_at_what_is_known_of_the_nearest_number_of_threads(tmp_path):
     experiment = Minheap(builds=["ms-64k"], benchmarks=["lusearch"], threads=[1, 2, 12, 48], start=20, largest=30)
-    point = Point("minheap", "lusearch", 12, ("ms-64k",), None, 1)
+    wanted = Point("minheap", "lusearch", 12, ("ms-64k",), None, 1)
 
     def know(threads, minheap, invocation=1):
-        file = result_file(tmp_path, replace(point, threads=threads, invocation=invocation))
+        file = result_file(tmp_path, replace(wanted, threads=threads, invocation=invocation))
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps({"rows": [{"metric": "minheap", "value": minheap}, {"metric": "runs.oom"}]}))
 
     know(1, 9, invocation=0)
     know(2, None)
-    assert first_heap(tmp_path, point, experiment) == 20
+    assert first_heap(tmp_path, wanted, experiment) == 20
     know(1, 4)
-    assert first_heap(tmp_path, point, experiment) == 4
+    assert first_heap(tmp_path, wanted, experiment) == 4
     know(2, 5)
-    assert first_heap(tmp_path, point, experiment) == 15
-    assert first_heap(tmp_path, replace(point, threads=48), experiment) == 30
+    # Not at 15, where a line through the two would be: a line that is fitted to the results later.
+    assert first_heap(tmp_path, wanted, experiment) == 5
+    know(48, 21)
+    assert first_heap(tmp_path, wanted, experiment) == 5
+    assert first_heap(tmp_path, replace(wanted, threads=48), experiment) == 21
 
 
 def test_a_size_passes_if_one_attempt_does():
@@ -86,3 +92,59 @@ def test_a_crash_that_does_not_come_again_is_got_over_and_kept():
     found = search(crashes_once, 8, 64, 2)
     assert found.minheap == 11
     assert (12, Outcome.CRASH) in found.attempts
+
+
+def test_a_collector_that_does_nothing_else_bounds_a_minheap_too():
+    found = search(lambda heap, attempt: Outcome.PASSED if heap >= 10 else Outcome.OVERHEAD, 8, 64, 1)
+    assert (found.minheap, found.bound_by) == (10, Outcome.OVERHEAD)
+
+
+def test_trials_reach_from_a_size_that_never_passes_to_one_that_always_does():
+    def probe_size(heap):
+        # In 19 to 22 MiB, one run of five passes.
+        return [Outcome.PASSED if heap > 22 or (heap >= 19 and number == 0) else Outcome.OOM for number in range(5)]
+
+    tried = trials(probe_size, 20, 64)
+    assert Counter(heap for heap, _ in tried) == dict.fromkeys(range(18, 24), 5)
+    assert min(heap for heap, outcome in tried if outcome is Outcome.PASSED) == 19
+    # Sizes are further apart where the minheap is large, and none is beyond the largest, or below 1.
+    far = trials(lambda heap: [Outcome.PASSED if heap > 640 else Outcome.OOM], 640, 700)
+    assert [heap for heap, _ in far] == [640, 660]
+    assert [heap for heap, _ in trials(lambda heap: [Outcome.OOM], 2, 4)] == [2, 3, 4]
+    assert [heap for heap, _ in trials(lambda heap: [Outcome.PASSED], 2, 4)] == [2, 1, 3]
+
+
+def test_a_crash_is_no_trial():
+    def crashing(heap):
+        return [Outcome.CRASH, Outcome.PASSED if heap >= 9 else Outcome.OOM]
+
+    assert {heap for heap, _ in trials(crashing, 9, 64)} == {8, 9, 10}
+
+
+LOGS = Path(__file__).parent / "logs"
+
+
+@pytest.mark.parametrize("name", ["oom", "timeout", "overhead"])
+def test_the_trials_of_a_point_are_rows_by_heap_size(tmp_path, monkeypatch, name):
+    """From recorded logs: below 6 MiB a run ends as the named one, in 7 MiB every third passes, above all do."""
+    logged = {each: logs.read(LOGS / f"{each}.log")[-1] for each in ("passed-serial", "oom", "timeout")}
+    logged["overhead"] = replace(logged["oom"], outcome=Outcome.OVERHEAD)
+    numbers = []
+
+    def run(folder, wanted, experiment, builds, heap, number):
+        numbers.append((heap, number))
+        passes = heap > 7 or (heap == 7 and number % 3 == 0)
+        return [probe.Run(None, logged["passed-serial" if passes else name], LOGS / "any")]
+
+    monkeypatch.setattr(probe, "run", run)
+    monkeypatch.setattr(point, "_keys", lambda *_: {"build": "any", "heap": None})
+    experiment = Minheap(builds=["any"], threads=[1], start=9, largest=20, attempts=2, trials=6)
+    rows, notes = point._minheap(tmp_path, Point("minheap", "lusearch", 1, ("any",), None, 0), experiment, None)
+    assert len(set(numbers)) == len(numbers) and notes == []
+    counts = {(row["heap"], row["metric"]): row["value"] for row in rows if row["metric"].startswith("trial.")}
+    # The search tries 7 MiB once, the trials six times, of which two pass.
+    assert (counts[7, "trial.passed"], counts[7, "trial.failed"]) == (3, 4)
+    assert (counts[6, "trial.passed"], counts[6, "trial.failed"]) == (0, 8)
+    assert (counts[8, "trial.passed"], counts[8, "trial.failed"]) == (7, 0)
+    bounds = {row["metric"] for row in rows if row["metric"].startswith("minheap.")}
+    assert bounds == ({f"minheap.by-{name}"} if name != "oom" else set())

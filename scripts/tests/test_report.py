@@ -5,6 +5,7 @@ import json
 import math
 import re
 import shutil
+import signal
 from pathlib import Path
 
 import pandas as pd
@@ -71,6 +72,32 @@ def test_recorded_results_are_read_and_have_the_tables_that_a_report_makes_of_th
     texts = [tables.markdown(table) for section in sections for table in section.tables]
     assert "\n".join(texts) == (recorded / "tables.md").read_text()
     assert len(sweep.read_machine(recorded)["machines"]) >= 1
+
+
+@pytest.mark.parametrize("name", [folder.name for folder in RECORDED])
+def test_recorded_notes_are_of_signals_that_there_are_and_agree_with_the_table(name):
+    table, notes = sweep.results(catalog.ROOT / "results" / name)
+    for each in notes:
+        if found := re.fullmatch(r"ended by signal (\d+)", each["detail"]):
+            assert int(found[1]) < signal.NSIG, each
+        rows = table[(table["build"] == each["build"]) & (table["metric"] == f"runs.{each['outcome']}")]
+        assert rows["value"].sum() > 0, each
+
+
+def noise(steal, others):
+    return [
+        row("time.process", 10_000.0), row("machine.steal", steal), row("machine.others", others),
+        row("time.process", 10_000.0, invocation=1),
+    ]  # fmt: skip
+
+
+def test_a_noisy_machine_is_told():
+    assert report._noise(tidy.frame(noise(100.0, 300.0))) == []
+    assert report._noise(tidy.frame(noise(500.0, 3000.0))) == [
+        "noisy: the host of this virtual machine took 2% of a processor while the runs were timed",
+        "noisy: other processes took 15% of a processor while the runs were timed",
+    ]
+    assert report._noise(tidy.frame([row("minheap", 3)])) == []
 
 
 def test_the_report_of_recorded_results_leaves_them_as_they_are(tmp_path):
@@ -155,6 +182,18 @@ def test_published_numbers_stand_beside_lusearch_only(benchmark, beside):
     assert ("Sinclair" in table.note, "Sinclair" in regression.note) == (beside, beside)
     assert ("published slope" in regression.columns) == beside
     assert {len(cells) for cells in regression.rows} == {len(regression.columns)}
+
+
+def test_a_minheap_whose_next_smaller_heap_was_too_slow_is_marked_wherever_it_is_printed():
+    rows = [row("minheap", 9 + each, threads=each, build="ms-4k") for each in (1, 12, 24)]
+    rows += [row("minheap", 33, build="ms-4k", invocation=1), row("minheap.by-overhead", 1, build="ms-4k")]
+    table = tidy.frame(rows)
+    (spread,) = tables.spread(table)
+    (growth,) = tables.regressions(table)
+    (minheap,) = tables.minheaps(table, [])
+    assert spread.rows[0][4] == "33+" and growth.rows[0][6] == "4+" and minheap.rows[2][1].startswith("33+")
+    for each in (spread, growth, minheap):
+        assert '+: in the next smaller heap the JVM gave up: "GC overhead limit exceeded".' in each.note
 
 
 def test_repeats_with_the_benchmarks_own_threads_are_compared():

@@ -98,8 +98,18 @@ def test_performance_has_every_iteration_and_cells_without_room_are_blank(swept)
     assert parts["time.mutator"] + parts["time.collector"] == pytest.approx(parts["time.total"])
     assert parts["collections"] > 0
     # 4 threads allocate 16 MiB each, but for what is in the heap at the ends.
-    assert 32 < parts["charged"] < 100
+    assert 60 < parts["charged"] < 80
+    assert parts["time.stopped"] >= parts["time.to-safepoint"] > 0
     assert table[(table.heap == 3) & (table.metric == "runs.oom")]["value"].sum() == 4
+
+
+def test_builds_take_turns_in_an_order_of_chance_that_is_recorded(swept):
+    table = tidy.read(swept[1] / "results.csv")
+    places = table[(table.metric == "order") & (table.heap == 32) & (table.threads == 4) & (table.invocation < 2)]
+    for _, block in places.groupby("invocation"):
+        assert sorted(block["value"]) == [0, 1]
+    timed = table[table["metric"] == "process.user"]
+    assert len(timed) >= 4 and (timed["value"] > 0).all()
 
 
 def test_a_heap_size_may_be_a_factor_of_a_minheap(swept):
@@ -109,6 +119,7 @@ def test_a_heap_size_may_be_a_factor_of_a_minheap(swept):
     timed = of_six[of_six["metric"] == "time.total"]
     assert list(timed["iteration"]) == [1, 2, 3]
     assert set(timed["heap"]) == {round(1.5 * minheap)}
+    assert set(timed["factor"]) == {1.5} and table.loc[table["threads"] == 4, "factor"].isna().all()
     assert (swept[1] / "points" / "perf-by-threads" / "steady" / "x1.5" / "t6-2.json").exists()
 
 

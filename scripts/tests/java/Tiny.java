@@ -22,24 +22,40 @@ public final class Tiny {
         int iterations = 1;
         int threads = 1;
         String benchmark = null;
+        boolean callback = false;
         for (int i = 0; i < args.length; i++) {
             switch (args[i]) {
                 case "-n" -> iterations = Integer.parseInt(args[++i]);
                 case "-t" -> threads = Integer.parseInt(args[++i]);
-                case "-s", "-c" -> i++;
+                case "-s" -> i++;
+                case "-c" -> {
+                    i++;
+                    callback = true;
+                }
                 default -> benchmark = args[i];
             }
         }
         for (int number = 1; number <= iterations; number++) {
             String warmup = number < iterations ? " warmup " + number : "";
+            usage(callback);
             System.err.println("===== DaCapo tiny " + benchmark + " starting" + warmup + " =====");
             long start = System.nanoTime();
             iterate(benchmark, threads);
+            usage(callback);
             String verdict = benchmark.equals("wrong") ? "FAILED" : number < iterations ? "completed" : "PASSED";
             long millis = (System.nanoTime() - start) / 1_000_000;
             System.err.println("===== DaCapo tiny " + benchmark + " " + verdict + warmup + " in " + millis + " msec =====");
         }
         System.exit(benchmark.equals("wrong") ? 1 : 0);
+    }
+
+    /** Says what is in use, as lusearch's callback does; the counters are made up. */
+    private static void usage(boolean asked) {
+        if (asked) {
+            Runtime runtime = Runtime.getRuntime();
+            long heap = (runtime.totalMemory() - runtime.freeMemory()) >> 10;
+            System.err.println("===== Shardsweep usage user 1, system 2, minor 3, major 4, heap " + heap + " =====");
+        }
     }
 
     private static void iterate(String benchmark, int threads) throws Exception {

@@ -11,14 +11,17 @@ import org.dacapo.harness.Callback;
 import org.dacapo.harness.CommandLineArgs;
 
 /**
- * Has MMTk keep statistics of the timed iteration, and print them at its end. Between the two, MMTk
- * has nothing else to do than without it; before, it collects once. On a JVM that has no MMTk this
- * does what the plain callback does.
+ * Says at both ends of each iteration what the process has used, and collects once before the timed
+ * one, whatever the collector. MMTk collects because it is asked to keep statistics, which it
+ * prints at the end; the other collectors because they are asked for a histogram of live objects.
+ * {@code System.gc()} is not the same: it can be switched off, and it can return memory to the
+ * system, which the timed iteration would have to fetch again.
  */
-public final class MMTkStatistics extends Callback {
-  // HotSpot's names for its commands MMTk.harness_begin and MMTk.harness_end as operations.
+public final class Statistics extends Callback {
+  // HotSpot's names for its commands MMTk.harness_begin, MMTk.harness_end and GC.class_histogram as operations.
   private static final String BEGIN = "mmtkHarnessBegin";
   private static final String END = "mmtkHarnessEnd";
+  private static final String HISTOGRAM = "gcClassHistogram";
 
   private final Consumer<String> command;
 
@@ -27,26 +30,28 @@ public final class MMTkStatistics extends Callback {
    *
    * @throws JMException when the JVM's commands cannot be asked for
    */
-  public MMTkStatistics(CommandLineArgs args) throws JMException {
-    this(args, jvmCommand());
+  public Statistics(CommandLineArgs args) throws JMException {
+    this(args, commands());
   }
 
-  /** Calls {@code command} with the names of HotSpot's operations. */
-  MMTkStatistics(CommandLineArgs args, Consumer<String> command) {
+  Statistics(CommandLineArgs args, Consumer<String> command) {
     super(args);
     this.command = command;
   }
 
-  private static Consumer<String> jvmCommand() throws JMException {
+  private static Consumer<String> commands() throws JMException {
     MBeanServer server = ManagementFactory.getPlatformMBeanServer();
     ObjectName commands = new ObjectName("com.sun.management:type=DiagnosticCommand");
-    boolean known =
+    boolean mmtk =
         Arrays.stream(server.getMBeanInfo(commands).getOperations())
             .anyMatch(operation -> operation.getName().equals(BEGIN));
     return name -> {
       try {
-        if (known) {
+        if (mmtk) {
           server.invoke(commands, name, null, null);
+        } else if (name.equals(BEGIN)) {
+          Object[] none = {new String[0]};
+          server.invoke(commands, HISTOGRAM, none, new String[] {String[].class.getName()});
         }
       } catch (JMException e) {
         throw new IllegalStateException(e);
@@ -60,11 +65,13 @@ public final class MMTkStatistics extends Callback {
     if (!isWarmup()) {
       command.accept(BEGIN);
     }
+    Usage.say(System.err);
     super.start(benchmark);
   }
 
   @Override
   public void stop(long duration) {
+    Usage.say(System.err);
     if (!isWarmup()) {
       command.accept(END);
     }

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Minheap as an estimate: the heaps in which a run passes with a given probability, with intervals.
+
+The probability of passing is a logistic function of the heap size h: 1 / (1 + exp(-(h - middle) / width)). Its two
+parameters are those of the largest penalised likelihood (Firth's penalty, half the logarithm of the determinant of
+Fisher's information): without the penalty the width would be 0 where all runs above some size pass and all below fail.
+Intervals are those of the profile likelihood.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import optimize, special, stats
+
+from shardsweep.analysis import CONFIDENCE, Interval
+
+# How far the penalised likelihood falls from its maximum to the ends of an interval.
+FALL = stats.chi2.ppf(CONFIDENCE, 1) / 2
+# Width of the curve in MiB, as a logarithm: from a step to a rise over hundreds of MiB.
+WIDTHS = (np.log(0.02), np.log(200.0))
+
+
+class Fit:
+    """The curve through the runs that `passed` and `failed` in each of the `heaps`, in MiB.
+
+    Raises ValueError unless some runs passed and some failed: there is no threshold to find then.
+    """
+
+    def __init__(self, heaps: Sequence[float], passed: Sequence[int], failed: Sequence[int]) -> None:
+        self._heaps = np.asarray(heaps, dtype=float)
+        self._passed = np.asarray(passed, dtype=float)
+        self._failed = np.asarray(failed, dtype=float)
+        if not (self._passed.sum() > 0 and self._failed.sum() > 0):
+            raise ValueError("a threshold needs runs that passed and runs that failed")
+        self.runs = int(self._passed.sum() + self._failed.sum())
+        start = (self._heaps.mean(), np.log(max(np.ptp(self._heaps) / 8, 0.1)))
+        found = optimize.minimize(
+            lambda at: -self._likelihood(*at), start, method="Nelder-Mead", options={"xatol": 1e-5}
+        )
+        self._middle, self._log_width = found.x
+        self._highest = -found.fun
+
+    def heap(self, probability: float) -> Interval:
+        """The heap in which a run passes with that probability. An end of the interval that the runs do not bound is
+        NaN."""
+        estimate = self._middle + np.exp(self._log_width) * special.logit(probability)
+        ends = [self._end(probability, estimate, towards) for towards in (-1, 1)]
+        return Interval(float(estimate), *ends, self.runs)
+
+    def _likelihood(self, middle: float, log_width: float) -> float:
+        if not WIDTHS[0] <= log_width <= WIDTHS[1]:
+            return -np.inf
+        distance = (self._heaps - middle) / np.exp(log_width)
+        likelihood = self._passed @ special.log_expit(distance) + self._failed @ special.log_expit(-distance)
+        weight = (self._passed + self._failed) * special.expit(distance) * special.expit(-distance)
+        away = self._heaps - middle
+        determinant = weight.sum() * (weight @ away**2) - (weight @ away) ** 2
+        # Rounding can take it below nothing where all weights vanish.
+        return likelihood + 0.5 * np.log(max(determinant, 1e-300))
+
+    def _profile(self, probability: float, heap: float) -> float:
+        """The largest likelihood of the curves that pass with the probability at the heap."""
+        offset = special.logit(probability)
+        best = optimize.minimize_scalar(
+            lambda log_width: -self._likelihood(heap - np.exp(log_width) * offset, log_width),
+            bounds=WIDTHS,
+            method="bounded",
+        )
+        return -best.fun
+
+    def _end(self, probability: float, estimate: float, towards: int) -> float:
+        def above(heap: float) -> float:
+            return self._profile(probability, heap) - (self._highest - FALL)
+
+        inside, step = estimate, 0.25
+        for _ in range(16):
+            outside = inside + towards * step
+            if above(outside) < 0:
+                end = float(optimize.brentq(above, *sorted((inside, outside)), xtol=1e-3))
+                # No heap is smaller than nothing.
+                return end if end > 0 else float("nan")
+            inside, step = outside, step * 2
+        return float("nan")

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The minheap as a probability, against curves whose answer is known."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shardsweep import tables, tidy
+from shardsweep.thresholds import Fit
+
+
+def test_two_sizes_have_the_curve_that_goes_through_both():
+    """A quarter passes in 10 MiB, three quarters in 11: the logarithms of the odds are -ln 3 and ln 3, 1 MiB apart."""
+    fit = Fit([10, 11], [25_000, 75_000], [75_000, 25_000])
+    width = 1 / (2 * math.log(3))
+    assert fit.heap(0.5).estimate == pytest.approx(10.5, abs=1e-3)
+    assert fit.heap(0.95).estimate == pytest.approx(10.5 + width * math.log(19), abs=2e-3)
+    # The standard error of the middle, by the delta method, is that of a quarter of the logarithm of the odds.
+    half = fit.heap(0.5)
+    error = math.sqrt(2 / (100_000 * 0.25 * 0.75)) / 2 * width
+    assert (half.high - half.low) / 2 == pytest.approx(1.96 * error, rel=0.02)
+
+
+def test_where_chance_has_no_part_the_answer_is_between_the_sizes_and_finite():
+    fit = Fit([8, 9, 10, 11], [0, 0, 5, 5], [5, 5, 0, 0])
+    half, most = fit.heap(0.5), fit.heap(0.95)
+    assert half.estimate == pytest.approx(9.5, abs=1e-3)
+    assert 9 <= half.low < 9.5 < half.high <= 10
+    assert 9.5 < most.low < most.estimate < most.high < 13
+    assert half.samples == 20
+
+
+def test_more_runs_tell_more():
+    few, many = (Fit([8, 9, 10], [0, n, 2 * n], [2 * n, n, 0]).heap(0.5) for n in (2, 20))
+    assert many.high - many.low < (few.high - few.low) / 2
+
+
+def test_intervals_hold_the_truth_about_as_often_as_they_say():
+    generator = np.random.default_rng(20)
+    sizes = np.arange(16, 26)
+    chance = 1 / (1 + np.exp(-(sizes - 20.3) / 0.8))
+    held = {0.5: 0, 0.95: 0}
+    for _ in range(100):
+        passed = generator.binomial(6, chance)
+        fit = Fit(sizes, passed, 6 - passed)
+        for share in held:
+            found = fit.heap(share)
+            held[share] += found.low <= 20.3 + 0.8 * math.log(share / (1 - share)) <= found.high
+    # Of 100 at 95 %, fewer than 88 are one case in five hundred.
+    assert min(held.values()) >= 88, held
+
+
+@pytest.mark.parametrize(("passed", "failed"), [([3, 3], [0, 0]), ([0, 0], [3, 3]), ([], [])])
+def test_runs_that_all_end_alike_have_no_threshold(passed, failed):
+    with pytest.raises(ValueError, match="runs that passed and runs that failed"):
+        Fit(range(len(passed)), passed, failed)
+
+
+def test_ends_that_the_runs_do_not_bound_are_none():
+    found = Fit([13, 14], [0, 1], [2, 0]).heap(0.5)
+    assert 13 < found.estimate < 14
+    assert math.isnan(found.low)
+
+
+def trial(heap, passed, failed, build="ms-64k"):
+    keys = {"build": build, "benchmark": "lusearch", "threads": 24, "heap": heap, "invocation": 0, "iteration": 0}
+    return [
+        {**keys, "metric": "trial.passed", "value": passed, "unit": "runs"},
+        {**keys, "metric": "trial.failed", "value": failed, "unit": "runs"},
+    ]
+
+
+def test_estimates_have_a_table_with_repeats_pooled_and_time_outs_marked():
+    slow = {**trial(9, 0, 0)[0], "metric": "minheap.by-timeout", "value": 1, "heap": None}
+    whole = [*trial(8, 0, 5), *trial(9, 2, 3), *trial(9, 3, 2), *trial(10, 5, 0), *trial(8, 0, 5, "ms-4k"), slow]
+    (table,) = tables.estimates(tidy.frame(whole))
+    (cells,) = table.rows
+    assert cells[:4] == ["lusearch", "ms-64k", "24", "9.0*"] and cells[-1] == "20"
+    assert "*: in the next smaller heap it was too slow" in table.note
+    assert tables.estimates(tidy.frame([slow])) == []
