@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -202,7 +202,7 @@ mirror! {
 
 mirror! {
     /// What the plugin may call.
-    Vm = ThirdPartyHeapVMTable, 168;
+    Vm = ThirdPartyHeapVMTable, 176;
     0 size: u64,
     8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
     16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
@@ -224,11 +224,12 @@ mirror! {
     144 debug_object_size: unsafe extern "C" fn(object: *const c_void) -> u64,
     152 debug_scan_object: unsafe extern "C" fn(object: *const c_void, sink: *const RootSink),
     160 debug_print_object: unsafe extern "C" fn(object: *const c_void),
+    168 report_discovered_references: unsafe extern "C" fn(soft: u64, weak: u64, finals: u64, phantom: u64),
 }
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 176;
+    Plugin = ThirdPartyHeapPluginTable, 184;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -251,6 +252,7 @@ mirror! {
     152 print_heap: unsafe extern "C" fn(sink: *const TextSink),
     160 reserved_bytes: unsafe extern "C" fn() -> u64,
     168 purge: unsafe extern "C" fn(),
+    176 hide_free_lists: unsafe extern "C" fn(mutator: Mutator, hide: i32),
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

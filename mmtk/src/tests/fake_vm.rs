@@ -277,6 +277,8 @@ unsafe extern "C" fn debug_scan_object(object: *const c_void, sink: *const RootS
     report(sink, &fields);
 }
 
+unsafe extern "C" fn report_discovered_references(_: u64, _: u64, _: u64, _: u64) {}
+
 unsafe extern "C" fn debug_print_object(object: *const c_void) {
     println!("{object:?}");
 }
@@ -355,6 +357,7 @@ static TABLE: Vm = Vm {
     debug_object_size,
     debug_scan_object,
     debug_print_object,
+    report_discovered_references,
 };
 
 /// The VM, as its one Java thread sees it.

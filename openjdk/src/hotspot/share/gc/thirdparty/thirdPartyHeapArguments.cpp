@@ -33,8 +33,6 @@ void ThirdPartyHeapArguments::check_supported_flags() {
                                           ObjectAlignmentInBytes, BytesPerWord);
   }
   struct { bool set; const char* what; } later[] = {
-    { FLAG_IS_CMDLINE(FlightRecorder) && FlightRecorder, "-XX:+FlightRecorder" },
-    { StartFlightRecording != NULL,                      "-XX:StartFlightRecording" },
     { FLAG_IS_CMDLINE(ClassUnloading) && ClassUnloading, "-XX:+ClassUnloading" },
     { AllocateHeapAt != NULL,                            "-XX:AllocateHeapAt" },
   };
@@ -79,9 +77,6 @@ void ThirdPartyHeapArguments::initialize() {
   }
 
   set_gc_threads(plan.gc_threads);
-
-  // Makes jcmd and the Java API say that JFR is disabled.
-  FLAG_SET_CMDLINE(FlightRecorder, false);
 
   // There is no class unloading.
   FLAG_SET_DEFAULT(ClassUnloading, false);

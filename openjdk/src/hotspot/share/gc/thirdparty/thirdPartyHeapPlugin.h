@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 4
+#define THIRD_PARTY_HEAP_ABI_VERSION 5
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -212,6 +212,9 @@ typedef struct ThirdPartyHeapVMTable {
   uint64_t (*debug_object_size)(const void* object);
   void (*debug_scan_object)(const void* object, const ThirdPartyHeapRootSink* sink);
   void (*debug_print_object)(const void* object);
+
+  /* Once in a collection, before its weak roots are processed: how many references of each kind it has discovered. */
+  void (*report_discovered_references)(uint64_t soft, uint64_t weak, uint64_t final, uint64_t phantom);
 } ThirdPartyHeapVMTable;
 
 /* What the VM may call. */
@@ -258,6 +261,9 @@ typedef struct ThirdPartyHeapPluginTable {
 
   /* Gives back to the OS now what the last collection has freed. Touches no object: safepoints need not wait for the caller. */
   void (*purge)(void);
+
+  /* Whether the thread's free lists are to stay empty, so that the VM calls alloc for each object. By the mutator's thread. */
+  void (*hide_free_lists)(ThirdPartyHeapMutator* mutator, int32_t hide);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */
