@@ -143,7 +143,8 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   const size_t bytes = size * HeapWordSize;
   hide_free_lists_from_compiled_code(thread);
   void* object = NULL;
-  if (ThirdPartyHeapBins::has(bytes)) {
+  const bool has_list = ThirdPartyHeapBins::has(bytes);
+  if (has_list) {
     object = ThirdPartyHeapThreadLocalData::pop(thread, ThirdPartyHeapBins::of(bytes));
   }
   // Compiled code takes cells without counting them: they count as allocated by the thread when they enter its
@@ -155,7 +156,7 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   const uint64_t refilled_before = ThirdPartyHeapThreadLocalData::refilled_bytes(thread);
   object = allocate_from_plugin(thread, bytes);
   const uint64_t refilled = ThirdPartyHeapThreadLocalData::refilled_bytes(thread) - refilled_before;
-  if (object != NULL && refilled != 0) {
+  if (object != NULL && has_list && refilled != 0) {
     thread->incr_allocated_bytes((jlong)(refilled - bytes));
   }
   return (HeapWord*)object;
