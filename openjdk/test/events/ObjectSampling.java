@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary JVMTI's SampledObjectAlloc: as many samples as the interval says, in compiled code and interpreter, and each object at interval 0.
+ * @summary JVMTI's SampledObjectAlloc: as many samples as the interval says, compiled or interpreted; each object at interval 0.
  * @library /lib
  * @run main/othervm/native -Xmx64m -agentlib:ObjectSampling ObjectSampling
  * @run main/othervm/native -Xmx64m -Xint -agentlib:ObjectSampling ObjectSampling
@@ -23,7 +23,7 @@ public class ObjectSampling {
         System.loadLibrary("ObjectSampling");
     }
 
-    /** Samples every {@code interval} bytes on average; less than 0: not at all. Counts the samples of {@code type} from now on. */
+    /** Samples objects of all types every {@code interval} bytes on average, less than 0: not at all; counts those of one. */
     private static native void sample(int interval, Class<?> type);
 
     /** How many samples there were. */
@@ -68,6 +68,7 @@ public class ObjectSampling {
         double expected = (double) mebibytes * Heap.MIB / bytes;
         // Five standard deviations of a Poisson process, and 2 percent.
         double tolerance = 5 * Math.sqrt(expected) + 0.02 * expected;
-        Check.that(Math.abs(samples - expected) <= tolerance, samples + " samples, not " + expected + ", every " + bytes + " bytes");
+        boolean fits = Math.abs(samples - expected) <= tolerance;
+        Check.that(fits, samples + " samples, not " + expected + ", every " + bytes + " bytes");
     }
 }

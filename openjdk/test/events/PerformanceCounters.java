@@ -22,7 +22,8 @@ public class PerformanceCounters {
         Check.equal("65536.0", before.get("OC"), "the heap's capacity (KiB)");
         Check.equal((double) Heap.collections(), number(before, "FGC"), "collections");
         hog = new byte[20][Heap.MIB];
-        Check.eventually(() -> number(jstat("-gc"), "OU") - number(before, "OU") >= 20 << 10, "20 MiB more are in use, without a collection");
+        Check.eventually(() -> number(jstat("-gc"), "OU") - number(before, "OU") >= 20 << 10, "20 MiB more are in use");
+        Check.equal(number(before, "FGC"), number(jstat("-gc"), "FGC"), "collections meanwhile");
         hog = null;
         System.gc();
         Map<String, String> after = jstat("-gc");
