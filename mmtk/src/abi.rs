@@ -218,7 +218,7 @@ mirror! {
 
 mirror! {
     /// What the plugin may call.
-    Vm = ThirdPartyHeapVMTable, 176;
+    Vm = ThirdPartyHeapVMTable, 184;
     0 size: u64,
     8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
     16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
@@ -241,11 +241,12 @@ mirror! {
     152 debug_scan_object: unsafe extern "C" fn(object: *const c_void, sink: *const RootSink),
     160 debug_print_object: unsafe extern "C" fn(object: *const c_void),
     168 visit_class_loader_data: unsafe extern "C" fn(class_loader_data: *mut c_void, sink: *const RootSink),
+    176 report_discovered_references: unsafe extern "C" fn(soft: u64, weak: u64, finals: u64, phantom: u64),
 }
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 176;
+    Plugin = ThirdPartyHeapPluginTable, 184;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -268,6 +269,7 @@ mirror! {
     152 print_heap: unsafe extern "C" fn(sink: *const TextSink),
     160 reserved_bytes: unsafe extern "C" fn() -> u64,
     168 purge: unsafe extern "C" fn(),
+    176 hide_free_lists: unsafe extern "C" fn(mutator: Mutator, hide: i32),
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

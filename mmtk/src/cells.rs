@@ -3,8 +3,11 @@
 
 use crate::abi::{self, BinTable};
 use crate::plans::PlanInfo;
-use mmtk::shardsweep::{Build, Config, Heads, BINS_BY_WORDS, CELL_BYTES_BY_BIN};
+use crate::{heap, OpenJDK};
+use mmtk::shardsweep::{Build, Config, FreeListAllocator, Heads, BINS_BY_WORDS, CELL_BYTES_BY_BIN};
+use mmtk::util::alloc::AllocatorSelector;
 use mmtk::util::options::PlanSelector;
+use mmtk::{memory_manager, AllocationSemantics, Mutator};
 
 // The allocator's heads are what the VM makes room for in each thread.
 const _: () = assert!(size_of::<Heads>() == size_of::<abi::Heads>());
@@ -18,4 +21,16 @@ pub fn connect(plan: &PlanInfo, offset: u32) -> Option<BinTable> {
         max_bytes: Build::BLOCK_BYTES as u64,
         cell_bytes: CELL_BYTES_BY_BIN.as_ptr(),
     })
+}
+
+/// Whether the calling thread's mutator is to have no cells at hand, so that the VM calls for each object.
+pub fn hide<const COMPRESSED: bool>(mutator: &mut Mutator<OpenJDK<COMPRESSED>>, hide: bool) {
+    let semantics = AllocationSemantics::Default;
+    let selector = memory_manager::get_allocator_mapping(heap::mmtk::<COMPRESSED>(), semantics);
+    if let AllocatorSelector::FreeList(_) = selector {
+        // SAFETY: that is the type behind this selector.
+        let allocator: &mut FreeListAllocator<OpenJDK<COMPRESSED>> =
+            unsafe { mutator.allocator_impl_mut_for_semantic(semantics) };
+        allocator.hide(hide);
+    }
 }

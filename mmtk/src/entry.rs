@@ -65,6 +65,7 @@ static PLUGIN: Plugin = Plugin {
     print_heap,
     reserved_bytes,
     purge,
+    hide_free_lists,
 };
 
 /// Writes `message` as a C string of at most `size` bytes.
@@ -362,6 +363,18 @@ unsafe extern "C" fn purge() {
             mmtk::shardsweep::purge(heap::mmtk::<COMPRESSED>());
         }
         dispatch!(purge())
+    }
+}
+
+// Without lists of ours there are none to hide.
+unsafe extern "C" fn hide_free_lists(_mutator: Mutator, _hide: i32) {
+    #[cfg(feature = "shardsweep")]
+    {
+        fn hide_lists<const COMPRESSED: bool>(mutator: Mutator, hide: bool) {
+            // SAFETY: the VM passes the calling thread's mutator.
+            crate::cells::hide(unsafe { mutator_ref::<COMPRESSED>(mutator) }, hide);
+        }
+        dispatch!(hide_lists(_mutator, _hide != 0))
     }
 }
 

@@ -282,6 +282,12 @@ impl Discovery {
         if !state.finals_done {
             self.on.store(false, Ordering::Release);
             let lists = self.take();
+            upcalls::report_discovered_references(
+                lists.soft.len(),
+                lists.weak.len(),
+                lists.finals.len(),
+                lists.phantom.len(),
+            );
             clear_unreached(heap, lists.soft, &mut state.pending);
             clear_unreached(heap, lists.weak, &mut state.pending);
             let finals = finalizable(heap, lists.finals);

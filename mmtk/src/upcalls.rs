@@ -168,6 +168,13 @@ pub fn swap_reference_pending_list(head: ObjectReference) -> Option<ObjectRefere
     ObjectReference::from_raw_address(Address::from_mut_ptr(old))
 }
 
+/// Tells how many references of each kind this collection has discovered.
+pub fn report_discovered_references(soft: usize, weak: usize, finals: usize, phantom: usize) {
+    let [soft, weak, finals, phantom] = [soft, weak, finals, phantom].map(|count| count as u64);
+    // SAFETY: called inside a collection only.
+    unsafe { (vm().report_discovered_references)(soft, weak, finals, phantom) }
+}
+
 /// The VM's own answer to the size of an object, in bytes.
 pub fn debug_object_size(object: ObjectReference) -> usize {
     // SAFETY: `object` is a live object.

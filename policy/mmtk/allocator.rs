@@ -29,9 +29,11 @@ pub struct FreeListAllocator<VM: VMBinding> {
     /// The thread's, or `hidden`.
     heads: NonNull<Heads>,
     local: Local,
-    /// In a precise stress test the lists that are used in place of the thread's, which then stay empty
-    /// so that every allocation takes the slow path.
+    /// The lists that are used in place of the thread's, which then stay empty so that every allocation comes
+    /// here: in a precise stress test, and while the VM asks for it.
     hidden: Option<Box<Heads>>,
+    /// In a precise stress test every allocation takes the slow path.
+    is_precise_stress: bool,
     tls: VMThread,
     space: &'static MarkSweepSpace<VM>,
     context: Arc<AllocatorContext<VM>>,
@@ -50,23 +52,43 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
         context: Arc<AllocatorContext<VM>>,
     ) -> Self {
         let options = &context.options;
-        let hide = *options.precise_stress && options.is_stress_test_gc_enabled();
-        let mut hidden: Option<Box<Heads>> = hide.then(Box::default);
-        let in_thread = tls.0.to_address() + HEADS_OFFSET.load(Ordering::Relaxed);
-        let heads = match &mut hidden {
-            Some(hidden) => NonNull::from(&mut **hidden),
-            None => NonNull::new(in_thread.to_mut_ptr()).expect("a mutator has a thread"),
-        };
-        space.add_thread();
-        FreeListAllocator {
-            heads,
+        let is_precise_stress = *options.precise_stress && options.is_stress_test_gc_enabled();
+        let mut allocator = FreeListAllocator {
+            heads: Self::heads_in_thread(tls),
             local: Local::default(),
-            hidden,
+            hidden: None,
+            is_precise_stress,
             tls,
             space,
             context,
             lacked_addresses: false,
+        };
+        space.add_thread();
+        allocator.hide(is_precise_stress);
+        allocator
+    }
+
+    fn heads_in_thread(tls: VMThread) -> NonNull<Heads> {
+        let address = tls.0.to_address() + HEADS_OFFSET.load(Ordering::Relaxed);
+        NonNull::new(address.to_mut_ptr()).expect("a mutator has a thread")
+    }
+
+    /// Whether the thread's lists are to stay empty, so that every allocation comes here. The cells that are in
+    /// them go with the lists. By the mutator's thread.
+    pub fn hide(&mut self, hide: bool) {
+        let hide = hide || self.is_precise_stress;
+        if hide == self.hidden.is_some() {
+            return;
         }
+        let mut in_thread = Self::heads_in_thread(self.tls);
+        let mut hidden = self.hidden.take().unwrap_or_default();
+        // SAFETY: the VM keeps them as long as the mutator lives, and their thread is the caller.
+        std::mem::swap(&mut *hidden, unsafe { in_thread.as_mut() });
+        self.heads = if hide {
+            NonNull::from(&mut **self.hidden.insert(hidden))
+        } else {
+            in_thread
+        };
     }
 
     /// The blocks and the lists.
@@ -163,7 +185,7 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
 
     fn alloc(&mut self, size: usize, align: usize, offset: usize) -> Address {
         debug_assert_eq!(offset, 0, "cells cannot be aligned at an offset");
-        if self.hidden.is_none() {
+        if !self.is_precise_stress {
             let bin = Build::bin(size, align);
             if let Some(cell) = bin.and_then(|bin| self.lists().1.pop(bin)) {
                 return address(cell.get());

@@ -328,6 +328,8 @@ unsafe extern "C" fn debug_scan_object(object: *const c_void, sink: *const RootS
     report(sink, &fields);
 }
 
+unsafe extern "C" fn report_discovered_references(_: u64, _: u64, _: u64, _: u64) {}
+
 unsafe extern "C" fn debug_print_object(object: *const c_void) {
     println!("{object:?}");
 }
@@ -407,6 +409,7 @@ static TABLE: Vm = Vm {
     debug_scan_object,
     debug_print_object,
     visit_class_loader_data,
+    report_discovered_references,
 };
 
 /// The VM, as its one Java thread sees it.

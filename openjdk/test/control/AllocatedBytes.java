@@ -22,6 +22,11 @@ public class AllocatedBytes {
         // The first call of the bean allocates, too.
         counted(() -> sink = null);
         expect(OBJECTS * 128L, counted(() -> Heap.churn(OBJECTS * 128L)), "small arrays");
+        expect(OBJECTS * 1416L, counted(() -> {
+            for (int i = 0; i < OBJECTS; i++) {
+                sink = new byte[1400];
+            }
+        }), "arrays of more than a KiB");
         expect(40L * Heap.MIB, counted(() -> {
             for (int i = 0; i < 40; i++) {
                 sink = new byte[Heap.MIB];

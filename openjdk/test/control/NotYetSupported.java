@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary What this heap does not have yet is refused by one clear line: flight recording, heaps in files, other object alignments.
+ * @summary What this heap does not have yet is refused by one clear line: heaps in files, other object alignments.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @run main NotYetSupported
@@ -14,7 +14,7 @@ import java.util.List;
 
 public class NotYetSupported {
     public static void main(String[] args) throws Exception {
-        for (String option : List.of("-XX:StartFlightRecording", "-XX:+FlightRecorder", "-XX:AllocateHeapAt=.", "-XX:ObjectAlignmentInBytes=16")) {
+        for (String option : List.of("-XX:AllocateHeapAt=.", "-XX:ObjectAlignmentInBytes=16")) {
             String name = option.replaceFirst("-XX:\\+?", "").replaceFirst("=.*", "");
             Child child = Child.with(option).main(Main.class).mustExitCleanly(1);
             List<String> lines = child.err().lines().filter(line -> !line.contains("warning: Option")).toList();
@@ -22,17 +22,6 @@ public class NotYetSupported {
             Check.matches("Error: .*" + name + ".* not supported", lines.get(0), "the line for " + option);
             Check.equal("", child.out(), "standard output");
         }
-        jcmd();
-    }
-
-    private static void jcmd() throws Exception {
-        Child child = Child.with("-Xmx48m").main(Main.class).start();
-        Check.eventually(() -> child.out().contains("running"), "it runs");
-        List<String> lines = child.jcmd("JFR.start").lines().filter(line -> !line.isBlank() && !line.matches("\\d+:")).toList();
-        Check.equal(1, lines.size(), "lines that refuse JFR.start: " + lines);
-        Check.matches("disabled|not supported", lines.get(0), "the line");
-        Check.that(child.isAlive(), "and it goes on");
-        child.kill();
     }
 
     public static class Main {

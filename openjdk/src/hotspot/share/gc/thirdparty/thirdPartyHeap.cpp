@@ -9,8 +9,10 @@
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
 #include "gc/thirdparty/thirdPartyHeapBins.hpp"
+#include "gc/thirdparty/thirdPartyHeapCounters.hpp"
 #include "gc/thirdparty/thirdPartyHeapDCmds.hpp"
 #include "gc/thirdparty/thirdPartyHeapDriver.hpp"
+#include "gc/thirdparty/thirdPartyHeapInitLogger.hpp"
 #include "gc/thirdparty/thirdPartyHeapLayout.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapMemoryPool.hpp"
@@ -26,17 +28,23 @@
 #include "memory/universe.hpp"
 #include "oops/compressedOops.hpp"
 #include "oops/oop.inline.hpp"
+#include "prims/jvmtiExport.hpp"
 #include "runtime/arguments.hpp"
+#include "runtime/atomic.hpp"
 #include "runtime/init.hpp"
 #include "runtime/interfaceSupport.inline.hpp"
 #include "runtime/os.hpp"
 #include "runtime/thread.inline.hpp"
 
+volatile bool ThirdPartyHeap::_free_lists_were_hidden = false;
+
 ThirdPartyHeap::ThirdPartyHeap() :
     CollectedHeap(),
     _memory_manager("MMTk"),
     _memory_pool(NULL),
+    _counters(NULL),
     _driver(NULL),
+    _discovered_references(),
     _layout(),
     _workers(ParallelGCThreads) {}
 
@@ -95,6 +103,7 @@ jint ThirdPartyHeap::initialize() {
   ThirdPartyHeapBarrierSet* const barrier_set = new ThirdPartyHeapBarrierSet();
   BarrierSet::set_barrier_set(barrier_set);
   barrier_set->on_thread_attach(Thread::current());
+  ThirdPartyHeapInitLogger::print();
   return JNI_OK;
 }
 
@@ -132,8 +141,10 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   }
   Thread* const thread = Thread::current();
   const size_t bytes = size * HeapWordSize;
+  hide_free_lists_from_compiled_code(thread);
   void* object = NULL;
-  if (ThirdPartyHeapBins::has(bytes)) {
+  const bool has_list = ThirdPartyHeapBins::has(bytes);
+  if (has_list) {
     object = ThirdPartyHeapThreadLocalData::pop(thread, ThirdPartyHeapBins::of(bytes));
   }
   // Compiled code takes cells without counting them: they count as allocated by the thread when it gets
@@ -145,10 +156,24 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   const uint64_t refilled_before = ThirdPartyHeapThreadLocalData::refilled_bytes(thread);
   object = allocate_from_plugin(thread, bytes);
   const uint64_t refilled = ThirdPartyHeapThreadLocalData::refilled_bytes(thread) - refilled_before;
-  if (object != NULL && refilled != 0) {
+  if (object != NULL && has_list && refilled != 0) {
     thread->incr_allocated_bytes((jlong)(refilled - bytes));
   }
   return (HeapWord*)object;
+}
+
+// A list seldom gets more than this at a time, so that no refill passes over the next sample.
+static const size_t LargestRefill = 64 * K;
+
+void ThirdPartyHeap::hide_free_lists_from_compiled_code(Thread* thread) {
+  const bool hide = JvmtiExport::should_post_sampled_object_alloc() &&
+                    thread->heap_sampler().bytes_until_sample() < LargestRefill;
+  if (hide) {
+    Atomic::store(&_free_lists_were_hidden, true);
+  }
+  if (Atomic::load(&_free_lists_were_hidden)) {
+    plugin()->hide_free_lists(ThirdPartyHeapThreadLocalData::mutator(thread), hide);
+  }
 }
 
 void* ThirdPartyHeap::allocate_from_plugin(Thread* thread, size_t bytes) {
@@ -307,6 +332,7 @@ void ThirdPartyHeap::initialize_serviceability() {
   _memory_pool = new ThirdPartyHeapMemoryPool(this);
   _memory_manager.add_pool(_memory_pool);
   _memory_manager.set_num_gc_threads(ParallelGCThreads);
+  _counters = new ThirdPartyHeapCounters(this);
 }
 
 GrowableArray<GCMemoryManager*> ThirdPartyHeap::memory_managers() {

@@ -5,6 +5,7 @@
 #define SHARE_GC_THIRDPARTY_THIRDPARTYHEAP_HPP
 
 #include "gc/shared/collectedHeap.hpp"
+#include "gc/shared/referenceProcessorStats.hpp"
 #include "gc/shared/softRefPolicy.hpp"
 #include "gc/thirdparty/thirdPartyHeapOverheadLimit.hpp"
 #include "gc/thirdparty/thirdPartyHeapPlugin.h"
@@ -12,6 +13,7 @@
 #include "utilities/growableArray.hpp"
 
 class ClassLoaderMetaspace;
+class ThirdPartyHeapCounters;
 class ThirdPartyHeapDriver;
 class ThirdPartyHeapMemoryPool;
 class ThirdPartyHeapWorkerThread;
@@ -24,9 +26,14 @@ private:
   ThirdPartyHeapOverheadLimit                 _overhead_limit;
   GCMemoryManager                             _memory_manager;
   ThirdPartyHeapMemoryPool*                   _memory_pool;
+  ThirdPartyHeapCounters*                     _counters;
   ThirdPartyHeapDriver*                       _driver;
+  ReferenceProcessorStats                     _discovered_references;
   ThirdPartyHeapLayout                        _layout;
   GrowableArrayCHeap<ThirdPartyHeapWorkerThread*, mtGC> _workers;
+
+  // Whether the plugin has ever been told to hide free lists.
+  static volatile bool                        _free_lists_were_hidden;
 
   const ThirdPartyHeapPluginTable* plugin() const;
   static size_t largest_tlab();
@@ -34,6 +41,8 @@ private:
   bool can_collect() const;
   void wait_until_collection_enabled();
   void clear_soft_references();
+  // When JVMTI is about to sample an object, compiled code finds no cells, so that each allocation comes through mem_allocate.
+  void hide_free_lists_from_compiled_code(Thread* thread);
   void* allocate_from_plugin(Thread* thread, size_t bytes);
   bool can_collect_for_metadata(JavaThread* thread) const;
   MetaWord* collect_and_allocate_metadata(ClassLoaderMetaspace* metaspace, size_t size, Metaspace::MetadataType mdtype,
@@ -82,8 +91,12 @@ public:
   virtual SoftRefPolicy* soft_ref_policy() { return &_soft_ref_policy; }
   ThirdPartyHeapOverheadLimit* overhead_limit() { return &_overhead_limit; }
   GCMemoryManager* memory_manager() { return &_memory_manager; }
+  ThirdPartyHeapCounters* counters() { return _counters; }
   // Soft references live this long (ms) without use: the server policy, LRUMaxHeapPolicy.
   jlong soft_reference_max_age() const;
+  // How many references of each kind this collection has discovered.
+  const ReferenceProcessorStats& discovered_references() const { return _discovered_references; }
+  void set_discovered_references(const ReferenceProcessorStats& counts) { _discovered_references = counts; }
 
   virtual GrowableArray<GCMemoryManager*> memory_managers();
   virtual GrowableArray<MemoryPool*> memory_pools();

@@ -32,15 +32,8 @@ void ThirdPartyHeapArguments::check_supported_flags() {
     ThirdPartyHeapLoader::exit_with_error("-XX:ObjectAlignmentInBytes=" INTX_FORMAT " is not supported with -XX:+UseThirdPartyHeap, only %d is",
                                           ObjectAlignmentInBytes, BytesPerWord);
   }
-  struct { bool set; const char* what; } later[] = {
-    { FLAG_IS_CMDLINE(FlightRecorder) && FlightRecorder, "-XX:+FlightRecorder" },
-    { StartFlightRecording != NULL,                      "-XX:StartFlightRecording" },
-    { AllocateHeapAt != NULL,                            "-XX:AllocateHeapAt" },
-  };
-  for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
-    if (later[i].set) {
-      ThirdPartyHeapLoader::exit_with_error("%s is not supported with -XX:+UseThirdPartyHeap yet", later[i].what);
-    }
+  if (AllocateHeapAt != NULL) {
+    ThirdPartyHeapLoader::exit_with_error("-XX:AllocateHeapAt is not supported with -XX:+UseThirdPartyHeap yet");
   }
 }
 
@@ -78,9 +71,6 @@ void ThirdPartyHeapArguments::initialize() {
   }
 
   set_gc_threads(plan.gc_threads);
-
-  // Makes jcmd and the Java API say that JFR is disabled.
-  FLAG_SET_CMDLINE(FlightRecorder, false);
 
   if (!plan.supports_tlab) {
     FLAG_SET_DEFAULT(UseTLAB, false);

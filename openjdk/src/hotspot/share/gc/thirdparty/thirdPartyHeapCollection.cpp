@@ -8,6 +8,7 @@
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapCollection.hpp"
+#include "gc/thirdparty/thirdPartyHeapCounters.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "logging/log.hpp"
 #include "memory/metaspaceUtils.hpp"
@@ -22,20 +23,21 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
     _active(),
     _service(SvcGCMarker::FULL),
     _soft_refs(heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
-    _timer(),
+    _tracer(cause),
     _start(heap->used()),
     _metaspace_before(MetaspaceUtils::get_combined_statistics()),
     _stats(heap->memory_manager(), cause, "end of major GC"),
-    _cpu_time(NULL),
-    _time("Pause Full", NULL, cause, true) {
-  _timer.register_gc_start();
+    _counters(heap->counters()->collector()),
+    _cpu_time(&_tracer),
+    _time("Pause Full", NULL /* the tracer has a phase for it */, cause, true /* log_heap_usage */) {
+  _tracer.report_start(_heap);
   if (log_is_enabled(Debug, gc, heap)) {
     _heap->print_heap_before_gc();
   }
   _heap->increment_total_collections(true);
   _heap->ensure_parsability(true);
   verify(VerifyBeforeGC, "Before GC");
-  _heap->pre_full_gc_dump(&_timer);
+  _heap->pre_full_gc_dump(timer());
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::clear();
 #endif
@@ -63,8 +65,10 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   if (log_is_enabled(Debug, gc, heap)) {
     _heap->print_heap_after_gc();
   }
-  _heap->post_full_gc_dump(&_timer);
-  _timer.register_gc_end();
+  _heap->post_full_gc_dump(timer());
+  log_references();
+  _tracer.report_end(_heap);
+  _heap->counters()->update_all();
   MemoryService::track_memory_usage();
 }
 
@@ -72,6 +76,12 @@ void ThirdPartyHeapCollection::verify(bool asked_for, const char* when) {
   if (asked_for && _heap->total_collections() >= VerifyGCStartAt) {
     Universe::verify(when);
   }
+}
+
+void ThirdPartyHeapCollection::log_references() {
+  const ReferenceProcessorStats& discovered = _heap->discovered_references();
+  log_debug(gc, ref)("Discovered: Soft: " SIZE_FORMAT " Weak: " SIZE_FORMAT " Final: " SIZE_FORMAT " Phantom: " SIZE_FORMAT,
+                     discovered.soft_count(), discovered.weak_count(), discovered.final_count(), discovered.phantom_count());
 }
 
 // The clock, in ms, that SoftReference.get() stamps references with.

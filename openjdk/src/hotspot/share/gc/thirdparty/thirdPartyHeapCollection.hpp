@@ -5,20 +5,21 @@
 #define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCOLLECTION_HPP
 
 #include "gc/shared/collectedHeap.hpp"
+#include "gc/shared/collectorCounters.hpp"
 #include "gc/shared/gcId.hpp"
-#include "gc/shared/gcTimer.hpp"
 #include "gc/shared/gcTraceTime.inline.hpp"
 #include "gc/shared/gcVMOperations.hpp"
 #include "gc/shared/isGCActiveMark.hpp"
 #include "gc/shared/softRefPolicy.hpp"
 #include "gc/thirdparty/thirdPartyHeapOverheadLimit.hpp"
+#include "gc/thirdparty/thirdPartyHeapTracer.hpp"
 #include "memory/metaspaceStats.hpp"
 #include "services/memoryService.hpp"
 
 class ThirdPartyHeap;
 
 // One collection, as the VM sees it: what has to be done before and after it with
-// the world stopped, its log line and its statistics. Lives on the VM thread.
+// the world stopped, its log line, events and statistics. Lives on the VM thread.
 class ThirdPartyHeapCollection : public StackObj {
 private:
   ThirdPartyHeap* const   _heap;
@@ -27,19 +28,23 @@ private:
   IsGCActiveMark          _active;
   SvcGCMarker             _service;
   ClearedAllSoftRefs      _soft_refs;
-  STWGCTimer              _timer; // for heap dumps alone
+  ThirdPartyHeapTracer    _tracer;
   const ThirdPartyHeapOverheadLimit::Start _start;
   const MetaspaceCombinedStats _metaspace_before;
   TraceMemoryManagerStats _stats;
+  TraceCollectorStats     _counters;
   GCTraceCPUTime          _cpu_time;
   GCTraceTime(Info, gc)   _time;
 
   void verify(bool asked_for, const char* when);
+  void log_references();
   static void advance_soft_reference_clock();
 
 public:
   ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause);
   ~ThirdPartyHeapCollection();
+
+  GCTimer* timer() { return _tracer.timer(); }
 };
 
 #endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCOLLECTION_HPP

@@ -100,7 +100,7 @@ void ThirdPartyHeapDriver::execute_on_vm_thread(void (*task)()) {
 }
 
 // On the VM thread, while the workers collect.
-void ThirdPartyHeapDriver::wait_for_plugin() {
+void ThirdPartyHeapDriver::wait_for_plugin(GCTimer* timer) {
   MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
   while (_state != ResumeRequested) {
     if (_vm_thread_task == NULL) {
@@ -109,6 +109,8 @@ void ThirdPartyHeapDriver::wait_for_plugin() {
     }
     {
       MutexUnlocker mu(&_lock, Mutex::_no_safepoint_check_flag);
+      GCTraceTimeTimer phase("Weak Roots", timer);
+      GCTraceTimeDriver driver(&phase);
       _vm_thread_task();
     }
     _vm_thread_task = NULL;
@@ -133,9 +135,9 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
 
   {
     ThirdPartyHeapCollection collection(_heap, cause);
-    GCTraceTime(Debug, gc, phases) phase("Plugin");
+    GCTraceTime(Debug, gc, phases) phase("Plugin", collection.timer());
     change_state(StopRequested, Stopped);
-    wait_for_plugin();
+    wait_for_plugin(collection.timer());
   }
 
   MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);

@@ -9,6 +9,7 @@
 #include "runtime/mutex.hpp"
 #include "runtime/nonJavaThread.hpp"
 
+class GCTimer;
 class ThirdPartyHeap;
 
 // The safepoint of one collection: keeps the VM thread inside doit() while the plugin's workers collect.
@@ -58,7 +59,7 @@ private:
 
   void enable_collection();
   void change_state(State from, State to);
-  void wait_for_plugin();
+  void wait_for_plugin(GCTimer* timer);
   void wait_for_gc_locker();
   void wait_for_completion(JavaThread* thread, uint completed);
 

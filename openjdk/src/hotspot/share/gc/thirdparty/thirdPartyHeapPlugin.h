@@ -235,6 +235,9 @@ typedef struct ThirdPartyHeapVMTable {
   /* Reports the slots of a ClassLoaderData that the trace has come to through an object, and claims it. Reports none if it is
      claimed already. Only inside a collection. */
   void (*visit_class_loader_data)(void* class_loader_data, const ThirdPartyHeapRootSink* sink);
+
+  /* Once in a collection, before its weak roots are processed: how many references of each kind it has discovered. */
+  void (*report_discovered_references)(uint64_t soft, uint64_t weak, uint64_t final, uint64_t phantom);
 } ThirdPartyHeapVMTable;
 
 /* What the VM may call. */
@@ -281,6 +284,9 @@ typedef struct ThirdPartyHeapPluginTable {
 
   /* Gives back to the OS now what the last collection has freed. Touches no object: safepoints need not wait for the caller. */
   void (*purge)(void);
+
+  /* Whether the thread's free lists are to stay empty, so that the VM calls alloc for each object. By the mutator's thread. */
+  void (*hide_free_lists)(ThirdPartyHeapMutator* mutator, int32_t hide);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */

@@ -116,6 +116,10 @@ static void* vm_swap_reference_pending_list(void* head) {
   return cast_from_oop<void*>(Universe::swap_reference_pending_list(cast_to_oop(head)));
 }
 
+static void vm_report_discovered_references(uint64_t soft, uint64_t weak, uint64_t final, uint64_t phantom) {
+  ThirdPartyHeap::heap()->set_discovered_references(ReferenceProcessorStats(soft, weak, final, phantom));
+}
+
 static uint64_t vm_debug_object_size(const void* object) {
   return cast_to_oop(object)->size() * HeapWordSize;
 }
@@ -154,6 +158,7 @@ const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
     vm_debug_scan_object,
     vm_debug_print_object,
     ThirdPartyHeapClassUnloading::visit_class_loader_data,
+    vm_report_discovered_references,
   };
   return &table;
 }

@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#include "precompiled.hpp"
+#include "gc/shared/gcName.hpp"
+#include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapTracer.hpp"
+#include "memory/iterator.hpp"
+
+ThirdPartyHeapTracer::ThirdPartyHeapTracer(GCCause::Cause cause) : GCTracer(ThirdParty), _timer() {
+  _timer.register_gc_start();
+  report_gc_start(cause, _timer.gc_start());
+}
+
+ThirdPartyHeapTracer::~ThirdPartyHeapTracer() {
+  _timer.register_gc_end();
+  report_gc_end(_timer.gc_end(), _timer.time_partitions());
+}
+
+void ThirdPartyHeapTracer::report_start(ThirdPartyHeap* heap) {
+  heap->trace_heap_before_gc(this);
+}
+
+// The heap's objects are what can be reached: all of them are alive.
+void ThirdPartyHeapTracer::report_end(ThirdPartyHeap* heap) {
+  report_gc_reference_stats(heap->discovered_references());
+  heap->trace_heap_after_gc(this);
+  AlwaysTrueClosure is_alive;
+  report_object_count_after_gc(&is_alive, NULL /* no HotSpot worker threads */);
+}

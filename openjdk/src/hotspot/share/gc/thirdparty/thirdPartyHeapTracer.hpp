@@ -1,0 +1,29 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPTRACER_HPP
+#define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPTRACER_HPP
+
+#include "gc/shared/gcTimer.hpp"
+#include "gc/shared/gcTrace.hpp"
+
+class ThirdPartyHeap;
+
+// The flight recorder's events of one collection, which is one pause and lasts as long as this object.
+class ThirdPartyHeapTracer : public GCTracer {
+private:
+  STWGCTimer _timer;
+
+public:
+  ThirdPartyHeapTracer(GCCause::Cause cause);
+  ~ThirdPartyHeapTracer();
+
+  GCTimer* timer() { return &_timer; }
+
+  // With the world stopped, before the plugin begins.
+  void report_start(ThirdPartyHeap* heap);
+  // With the world still stopped, when the heap is in order again.
+  void report_end(ThirdPartyHeap* heap);
+};
+
+#endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPTRACER_HPP
