@@ -91,9 +91,9 @@ fn release<C: Config>(criterion: &mut Criterion) {
         .throughput(Throughput::Bytes((CHUNKS * CHUNK_BYTES) as u64));
     group.bench_function(name::<C>("chunks"), |bencher| {
         bencher.iter(|| {
-            space.heap.begin_release();
+            space.heap.begin_release(Scope::Full);
             let chunks: Vec<Chunk> = space.heap.chunks().collect();
-            black_box(space.heap.release_chunks(&chunks));
+            black_box(space.heap.release_chunks(&chunks, Scope::Full));
         });
     });
     group.bench_function(name::<C>("chunks of garbage"), |bencher| {

@@ -10,6 +10,7 @@
 //! | [`MarkSweepSpace`] | `native_ms::MarkSweepSpace` | marks; charges pages, adds chunks, or else has a collection run |
 //! | [`FreeListAllocator`] | `FreeListAllocator`, `LargeObjectAllocator` | a mutator's cells and large objects |
 //! | `pages::ChunkPageResource` | `BlockPageResource` | counts charged pages; takes chunks from the address space |
+//! | [`StickyMarkSweep`](crate::plan::StickyMarkSweep), in `sticky.rs` | - | a plan with generations on the same space |
 //! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release chunks |
 //!
 //! ## What is counted

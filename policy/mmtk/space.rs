@@ -23,7 +23,7 @@ use crate::util::os::{MmapAnnotation, OSMemory, OS};
 use crate::util::{Address, ObjectReference, VMMutatorThread, VMThread};
 use crate::vm::{ActivePlan, Collection, ObjectModel, VMBinding};
 use crate::Mutator;
-use shardsweep_policy::{Chunk, Heap, MarkBits, Released, Thread, PAGE_BYTES};
+use shardsweep_policy::{Chunk, Heap, MarkBits, Released, Scope, Thread, PAGE_BYTES};
 use std::iter;
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -54,6 +54,8 @@ pub struct MarkSweepSpace<VM: VMBinding> {
     chunks: AtomicUsize,
     /// Number of allocators.
     threads: AtomicUsize,
+    /// Whether this collection, or the last one, keeps the marks of the one before.
+    scope: Scope,
     /// When the release of this collection began.
     release_began: Instant,
     /// What the last collection found, or this one so far.
@@ -79,6 +81,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             heap: OnceLock::new(),
             chunks: AtomicUsize::new(0),
             threads: AtomicUsize::new(0),
+            scope: Scope::Full,
             release_began: Instant::now(),
             released: Mutex::new(Released::default()),
             purger: Purger::new(),
@@ -103,6 +106,23 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             MetadataSpec::OnSide(spec) => spec,
             MetadataSpec::InHeader(_) => panic!("mark bits must be on the side"),
         }
+    }
+
+    /// The bits of old objects, which a barrier looks at.
+    fn log_spec() -> SideMetadataSpec {
+        *VM::VMObjectModel::GLOBAL_LOG_BIT_SPEC.extract_side_spec()
+    }
+
+    /// A table of one bit for each 8 bytes of the space.
+    fn bits(spec: SideMetadataSpec, range: &Range<usize>) -> MarkBits {
+        assert!(
+            spec.log_num_of_bits == 0
+                && spec.log_bytes_in_region == shardsweep_policy::LOG_GRANULE_BYTES as usize,
+            "the mark-sweep space needs one bit for each 8 bytes"
+        );
+        let bitmap = spec.get_starting_address().as_usize() + (range.start >> 6);
+        // SAFETY: side metadata is one table for all addresses, mapped for a chunk before it is added.
+        unsafe { MarkBits::new(bitmap, range.start) }
     }
 
     /// The blocks.
@@ -261,10 +281,15 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 
 /// What the plan does in a collection.
 impl<VM: VMBinding> MarkSweepSpace<VM> {
-    /// Schedules the clearing of mark bits.
-    pub(crate) fn prepare(&mut self, _full_heap: bool) {
+    /// Schedules the clearing of mark bits, unless a partial collection keeps them.
+    pub(crate) fn prepare(&mut self, full_heap: bool) {
         self.purger.stop();
         self.verify();
+        if !full_heap {
+            self.scope = Scope::Young;
+            return;
+        }
+        self.scope = Scope::Full;
         let space = self.for_packets();
         self.schedule(WorkBucketStage::Prepare, |chunks| ClearMarks {
             space,
@@ -276,8 +301,15 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     pub(crate) fn release(&mut self) {
         self.verify_marks();
         self.release_began = Instant::now();
-        self.heap().begin_release();
-        *self.released.lock().unwrap() = Released::default();
+        self.heap().begin_release(self.scope);
+        let live_bytes = match self.scope {
+            Scope::Full => 0,
+            Scope::Young => self.last_release().live_bytes,
+        };
+        *self.released.lock().unwrap() = Released {
+            live_bytes,
+            ..Released::default()
+        };
         let space = self.for_packets();
         self.schedule(WorkBucketStage::Release, |chunks| ReleaseChunks {
             space,
@@ -341,19 +373,27 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         policy.get_current_heap_size_in_pages()
     }
 
-    /// Adds up what was found in some chunks.
-    pub(super) fn add_released(&self, found: Released) {
+    /// Releases some chunks.
+    pub(super) fn release_chunks(&self, chunks: &[Chunk]) {
+        let found = self.heap().release_chunks(chunks, self.scope);
         self.uncharge(found.uncharged_pages);
-        *self.released.lock().unwrap() += found;
+        let mut released = self.released.lock().unwrap();
+        *released += found;
+        if self.scope == Scope::Young {
+            released.live_bytes -= found.former_live_bytes;
+        }
     }
 
-    /// Clears the mark bits of a chunk.
+    /// Clears the mark bits of a chunk, and those of old objects.
     pub(super) fn clear_marks(&self, chunk: Chunk) {
         let clear = |pages: Range<usize>| {
             if pages.is_empty() {
                 return;
             }
             Self::mark_spec().bzero_metadata(address(pages.start), pages.len());
+            if self.common.needs_log_bit {
+                Self::log_spec().bzero_metadata(address(pages.start), pages.len());
+            }
         };
         let mut pages = 0..0;
         for page in self.heap().forget_marked(chunk) {
@@ -433,7 +473,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     }
 
     #[inline(always)]
-    fn trace<Q: ObjectQueue>(&self, queue: &mut Q, object: ObjectReference) -> ObjectReference {
+    pub(crate) fn trace<Q: ObjectQueue>(&self, queue: &mut Q, object: ObjectReference) -> ObjectReference {
         debug_assert!(
             self.in_space(object),
             "{object} is not in {}",
@@ -535,17 +575,14 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
     }
 
     fn initialize_side_metadata(&self) {
-        let spec = Self::mark_spec();
-        assert!(
-            spec.log_num_of_bits == 0
-                && spec.log_bytes_in_region == shardsweep_policy::LOG_GRANULE_BYTES as usize,
-            "the mark-sweep space needs one mark bit for each 8 bytes"
-        );
         let range = self.range();
-        let bitmap = spec.get_starting_address().as_usize() + (range.start >> 6);
-        // SAFETY: side metadata is one table for all addresses, mapped for a chunk before it is added.
-        let marks = unsafe { MarkBits::new(bitmap, range.start) };
-        let made = self.heap.set(Heap::new(range, marks));
+        let marks = Self::bits(Self::mark_spec(), &range);
+        let old = self.common.needs_log_bit.then(|| Self::bits(Self::log_spec(), &range));
+        let mut heap = Heap::new(range, marks);
+        if let Some(old) = old {
+            heap = heap.with_old_bits(old);
+        }
+        let made = self.heap.set(heap);
         assert!(made.is_ok(), "metadata is initialized once");
     }
 

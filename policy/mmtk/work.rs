@@ -29,7 +29,6 @@ pub struct ReleaseChunks<VM: VMBinding> {
 
 impl<VM: VMBinding> GCWork<VM> for ReleaseChunks<VM> {
     fn do_work(&mut self, _worker: &mut GCWorker<VM>, _mmtk: &'static MMTK<VM>) {
-        let found = self.space.heap().release_chunks(&self.chunks);
-        self.space.add_released(found);
+        self.space.release_chunks(&self.chunks);
     }
 }

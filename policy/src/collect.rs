@@ -20,6 +20,16 @@ use crate::stack::Chain;
 use std::ops::{AddAssign, Range};
 use std::sync::atomic::Ordering::Relaxed;
 
+/// Which blocks a collection releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All.
+    Full,
+    /// Those from which cells were handed out since the last collection. Mark bits were kept, and objects marked that
+    /// have none: sticky mark bits (A. Demers et al., "Combining Generational and Conservative Garbage Collection", POPL 1990).
+    Young,
+}
+
 /// What the release of some chunks found; add those of all chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Released {
@@ -31,6 +41,8 @@ pub struct Released {
     pub live_cells: usize,
     /// Bytes in those cells, and in the pages of those large objects.
     pub live_bytes: usize,
+    /// Bytes in cells of the released blocks that the collection before had found live.
+    pub former_live_bytes: usize,
 }
 
 impl Released {
@@ -47,6 +59,7 @@ impl AddAssign for Released {
         self.charged_pages += other.charged_pages;
         self.live_cells += other.live_cells;
         self.live_bytes += other.live_bytes;
+        self.former_live_bytes += other.former_live_bytes;
     }
 }
 
@@ -83,22 +96,27 @@ impl<C: Config> Heap<C> {
             })
     }
 
-    /// Empties the pools; [`Heap::release_chunks`] fills them again.
-    pub fn begin_release(&self) {
+    /// Empties the pools of blocks that are about to be released; [`Heap::release_chunks`] fills them again.
+    pub fn begin_release(&self, scope: Scope) {
         self.searched.reset();
-        self.pools.iter().for_each(|pool| pool.clear());
+        self.given_up.iter().for_each(|pool| pool.clear());
+        if scope == Scope::Full {
+            self.pools.iter().for_each(|pool| pool.clear());
+        }
     }
 
     /// Finds the live blocks and pages of `chunks` from the mark bits, makes free the pages that no live cell overlaps
     /// (blocks without one, if blocks are charged as a whole), and puts blocks with free cells into the pools.
     /// Different chunks may be released by different threads at the same time; of two chunks in one call, blocks
     /// of the later come out of the pools first.
-    pub fn release_chunks(&self, chunks: &[Chunk]) -> Released {
+    pub fn release_chunks(&self, chunks: &[Chunk], scope: Scope) -> Released {
         let mut released = Released::default();
         let mut reusable: Reusable = [Chain::default(); MAX_BINS];
         for &chunk in chunks {
-            for (page, block) in self.directory.blocks_in(chunk) {
+            let starts = self.directory.state(chunk).take_starts(scope);
+            for (page, block) in self.directory.blocks_at(chunk, starts) {
                 released.uncharged_pages += block.charged_pages();
+                released.former_live_bytes += block.live_bytes();
                 match block.state() {
                     State::Large => self.release_large(page, block, &mut released),
                     _ => self.release_block(chunk, page, block, &mut released, &mut reusable),
@@ -117,6 +135,7 @@ impl<C: Config> Heap<C> {
         let noted = unsafe { self.directory.marked_at(object.start()) }.load(Relaxed);
         if noted && self.marks.is_marked(object.start()) {
             object.note_live_object();
+            self.note_old(object.start());
             released.add_survivor(object);
         } else {
             self.forget_block(page);
@@ -161,7 +180,10 @@ impl<C: Config> Heap<C> {
             let survivor = self.directory.header(first);
             let cells = live.cells(run.clone());
             block.survive(survivor, run, cells);
-            self.directory.set_start(first, true);
+            self.directory.set_start(first);
+            for page in first..first + survivor.pages() {
+                self.note_old(self.directory.address(page));
+            }
             if survivor.capacity() == cells {
                 survivor.set_state(State::Full);
             } else {
@@ -172,6 +194,16 @@ impl<C: Config> Heap<C> {
             released.add_survivor(survivor);
         }
         self.give_in_pause(page..page + end, true);
+    }
+}
+
+impl<C: Config> Heap<C> {
+    /// Makes the marked objects that begin on the page at `page` old ones, and no others on it.
+    fn note_old(&self, page: usize) {
+        if let Some(old) = &self.old {
+            // SAFETY: threads are stopped, and each page is one collector thread's.
+            unsafe { self.marks.copy_page(page, old) };
+        }
     }
 }
 

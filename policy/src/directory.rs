@@ -3,6 +3,7 @@
 //! each page, of which the first page of a block uses its own. And which pages have a marked cell, in one dense table.
 
 use crate::block::Block;
+use crate::collect::Scope;
 use crate::config::{Config, CHUNK_BYTES, LOG_CHUNK_BYTES, LOG_PAGE_BYTES};
 use crate::pages::{ones_of, PageSet, Pages, CHUNK_PAGES};
 use crate::stack::{Link, Links, NONE};
@@ -28,6 +29,8 @@ pub(crate) struct ChunkState {
     present: sync::AtomicBool,
     /// The pages at which blocks begin.
     starts: [sync::AtomicU64; CHUNK_PAGES / 64],
+    /// Those of them from which cells were handed out since the last collection.
+    young: [sync::AtomicU64; CHUNK_PAGES / 64],
     blocks: Box<[Block]>,
 }
 
@@ -37,13 +40,29 @@ impl ChunkState {
             pages: Pages::default(),
             present: sync::AtomicBool::new(false),
             starts: std::array::from_fn(|_| sync::AtomicU64::new(0)),
+            young: std::array::from_fn(|_| sync::AtomicU64::new(0)),
             blocks: unused_blocks(),
         }
     }
 
     /// The pages, as numbers in the chunk, at which blocks begin.
-    pub fn starts(&self) -> PageSet {
+    fn starts(&self) -> PageSet {
         std::array::from_fn(|word| self.starts[word].load(Relaxed))
+    }
+
+    /// The pages at which those blocks begin that a collection of this scope releases. None is young afterwards.
+    pub fn take_starts(&self, scope: Scope) -> PageSet {
+        std::array::from_fn(|word| {
+            let young = self.young[word].load(Relaxed);
+            if young != 0 {
+                self.young[word].store(0, Relaxed);
+            }
+            let starts = self.starts[word].load(Relaxed);
+            match scope {
+                Scope::Full => starts,
+                Scope::Young => starts & young,
+            }
+        })
     }
 }
 
@@ -215,7 +234,7 @@ impl<C: Config> Directory<C> {
     /// The header of `page`, whose chunk was added.
     #[inline]
     pub fn header(&self, page: Page) -> &Block {
-        &self.state(Chunk(page / CHUNK_PAGES)).blocks[page % CHUNK_PAGES]
+        &self.chunk_of(page).blocks[page % CHUNK_PAGES]
     }
 
     /// The block that `link` leads to.
@@ -224,21 +243,37 @@ impl<C: Config> Directory<C> {
         self.header(self.page_of(link))
     }
 
-    /// Notes that a block begins at `page`, or that none does.
-    pub fn set_start(&self, page: Page, begins: bool) {
-        let starts = &self.state(Chunk(page / CHUNK_PAGES)).starts;
-        let (word, bit) = (page % CHUNK_PAGES / 64, 1 << (page % 64));
-        if begins {
-            starts[word].fetch_or(bit, Relaxed);
-        } else {
-            starts[word].fetch_and(!bit, Relaxed);
-        }
+    /// Notes that a block begins at `page`.
+    pub fn set_start(&self, page: Page) {
+        let (word, bit) = bit_of(page);
+        self.chunk_of(page).starts[word].fetch_or(bit, Relaxed);
+    }
+
+    /// Notes that no block begins at `page`.
+    pub fn clear_start(&self, page: Page) {
+        let (word, bit) = bit_of(page);
+        self.chunk_of(page).starts[word].fetch_and(!bit, Relaxed);
+    }
+
+    /// Notes that cells are handed out from the block that begins at `page`.
+    pub fn set_young(&self, page: Page) {
+        let (word, bit) = bit_of(page);
+        self.chunk_of(page).young[word].fetch_or(bit, Relaxed);
+    }
+
+    fn chunk_of(&self, page: Page) -> &ChunkState {
+        self.state(Chunk(page / CHUNK_PAGES))
     }
 
     /// The blocks of `chunk`, lowest address first, each with its first page.
     pub fn blocks_in(&self, chunk: Chunk) -> impl Iterator<Item = (Page, &Block)> {
+        self.blocks_at(chunk, self.state(chunk).starts())
+    }
+
+    /// The headers of these pages of `chunk`.
+    pub fn blocks_at(&self, chunk: Chunk, pages: PageSet) -> impl Iterator<Item = (Page, &Block)> {
         let state = self.state(chunk);
-        ones_of(state.starts()).map(move |page| (self.page(chunk, page), &state.blocks[page]))
+        ones_of(pages).map(move |page| (self.page(chunk, page), &state.blocks[page]))
     }
 
     /// Splits a run into the parts in each chunk.
@@ -250,6 +285,11 @@ impl<C: Config> Directory<C> {
             (Chunk(chunk), pages)
         })
     }
+}
+
+/// The word and the bit of a page in sets of its chunk.
+fn bit_of(page: Page) -> (usize, u64) {
+    (page % CHUNK_PAGES / 64, 1 << (page % 64))
 }
 
 impl<C: Config> Links for Directory<C> {
@@ -332,10 +372,8 @@ mod tests {
         let directory = directory();
         let chunk = directory.add(BASE);
         let pages = [0, 63, 64, 1023];
-        pages
-            .iter()
-            .for_each(|&page| directory.set_start(page, true));
-        directory.set_start(63, false);
+        pages.iter().for_each(|&page| directory.set_start(page));
+        directory.clear_start(63);
         let found: Vec<Page> = directory.blocks_in(chunk).map(|(page, _)| page).collect();
         assert_eq!(found, [0, 64, 1023]);
     }

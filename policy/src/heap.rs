@@ -21,8 +21,12 @@ pub struct Heap<C: Config> {
     pub(crate) dirty_pages: AtomicUsize,
     /// Where a search for a run begins.
     pub(crate) searched: Searched,
-    /// By bin, the blocks that no thread owns and that may have free cells.
+    /// By bin, the blocks that no thread owns and that may have free cells: those that collections have left so.
     pub(crate) pools: Box<[Stack]>,
+    /// The same for those that threads have given up since the last collection.
+    pub(crate) given_up: Box<[Stack]>,
+    /// A bit for each object that has survived a collection, if the embedder has such for a write barrier.
+    pub(crate) old: Option<MarkBits>,
 }
 
 impl<C: Config> Heap<C> {
@@ -33,12 +37,24 @@ impl<C: Config> Heap<C> {
     /// # Panics
     /// If the range is empty, is not made of chunks, or has 2^32 pages or more.
     pub fn new(range: Range<usize>, marks: MarkBits) -> Heap<C> {
+        let stacks = || (0..C::BINS).map(|_| Stack::default()).collect();
         Heap {
             directory: Directory::new(range),
             marks,
             dirty_pages: AtomicUsize::new(0),
             searched: Searched::default(),
-            pools: (0..C::BINS).map(|_| Stack::default()).collect(),
+            pools: stacks(),
+            given_up: stacks(),
+            old: None,
+        }
+    }
+
+    /// The heap with bits for a write barrier that remembers old objects: laid out as the mark bits, and one of them set
+    /// for an object from its first collection on. Those of free cells are clear.
+    pub fn with_old_bits(self, old: MarkBits) -> Heap<C> {
+        Heap {
+            old: Some(old),
+            ..self
         }
     }
 
@@ -93,12 +109,15 @@ impl<C: Config> Heap<C> {
 
     /// Takes a block of `bin` that may have free cells.
     pub(crate) fn adopt(&self, bin: Bin) -> Option<Link> {
-        self.pools[bin.index()].pop(&self.directory)
+        let pools = [&self.given_up, &self.pools];
+        pools
+            .into_iter()
+            .find_map(|pools| pools[bin.index()].pop(&self.directory))
     }
 
     /// Takes the header of `page` out of use.
     pub(crate) fn forget_block(&self, page: Page) {
         self.directory.header(page).set_state(State::Unused);
-        self.directory.set_start(page, false);
+        self.directory.clear_start(page);
     }
 }

@@ -94,7 +94,7 @@ pub mod sync;
 mod verify;
 
 pub use block::{Block, State};
-pub use collect::Released;
+pub use collect::{Released, Scope};
 pub use config::{
     Accounting, Blocks, Blocks4K, Blocks64K, Blocks64KWhole, Build, Config, CHUNK_BYTES,
     LOG_CHUNK_BYTES, LOG_PAGE_BYTES, PAGE_BYTES,

@@ -99,7 +99,8 @@ impl Local {
         heap.directory
             .header(run.pages.start)
             .init_large(start, pages.get());
-        heap.directory.set_start(run.pages.start, true);
+        heap.directory.set_start(run.pages.start);
+        heap.directory.set_young(run.pages.start);
         Refill::Cell(NonZeroUsize::new(start).expect("no chunk is at address 0"))
     }
 
@@ -164,7 +165,7 @@ impl Local {
         heap.directory
             .header(page)
             .init(start, bin, pages, run.dirty);
-        heap.directory.set_start(page, true);
+        heap.directory.set_start(page);
         Some(heap.directory.link_to(page))
     }
 
@@ -175,6 +176,7 @@ impl Local {
             heap.retire(old);
         }
         heap.block(link).set_state(State::Current);
+        heap.directory.set_young(heap.directory.page_of(link));
     }
 
     /// Gives up all blocks, so that other threads can use what is left in them, as when the thread exits. Takes time by
@@ -219,7 +221,7 @@ impl<C: Config> Heap<C> {
             block.set_state(State::Pooled);
             let mut chain = Chain::default();
             chain.push(&self.directory, link);
-            self.pools[block.bin().index()].push(&self.directory, chain);
+            self.given_up[block.bin().index()].push(&self.directory, chain);
         } else {
             block.set_state(State::Full);
         }

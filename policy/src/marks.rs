@@ -46,6 +46,20 @@ impl MarkBits {
         unsafe { &*std::ptr::with_exposed_provenance(word) }
     }
 
+    /// Copies the bits of the page at `page`, an address inside a chunk of the heap, to `other`, which has those of the
+    /// same pages.
+    ///
+    /// # Safety
+    /// Nobody else may use the bits of `other` for that page.
+    pub(crate) unsafe fn copy_page(&self, page: usize, other: &MarkBits) {
+        let words = std::ptr::from_ref(other.of_page(page)).addr();
+        // SAFETY: the words are those of a bitmap whose provenance is exposed, and the caller has them alone.
+        unsafe {
+            std::ptr::with_exposed_provenance_mut::<[u64; WORDS_PER_PAGE]>(words)
+                .write(*self.of_page(page))
+        };
+    }
+
     /// The lowest marked address in `range`, which begins at a granule and lies in one chunk.
     pub(crate) fn next(&self, range: Range<usize>) -> Option<usize> {
         let mut at = range.start;

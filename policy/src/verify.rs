@@ -198,8 +198,12 @@ impl<C: Config> Heap<C> {
     /// Checks that each block is in the pool or with the thread that its header says.
     fn verify_places<'a>(&self, threads: &[Thread<'a>]) -> Result<CurrentBlocks<'a>, String> {
         let mut places = HashMap::new();
-        for (pool, bin) in self.pools.iter().zip((0..C::BINS).map(Bin::from_index)) {
-            for link in pool.iter(&self.directory) {
+        for bin in (0..C::BINS).map(Bin::from_index) {
+            let pools = [&self.pools, &self.given_up].map(|pools| &pools[bin.index()]);
+            for link in pools
+                .into_iter()
+                .flat_map(|pool| pool.iter(&self.directory))
+            {
                 let block = self.block(link);
                 if block.bin() != bin || places.insert(link, State::Pooled).is_some() {
                     return Err(format!(

@@ -337,9 +337,9 @@ fn a_page_that_is_opened_is_not_returned() {
         let mut charged = 0;
         mutator.alloc(&heap, bin, &mut charged);
         // Nothing is marked: the page becomes free, and stays with the OS.
-        heap.begin_release();
+        heap.begin_release(Scope::Full);
         assert_eq!(mutator.local.release(&mut mutator.heads), 0);
-        heap.release_chunks(&heap.chunks().collect::<Vec<_>>());
+        heap.release_chunks(&heap.chunks().collect::<Vec<_>>(), Scope::Full);
         assert_eq!(heap.dirty_pages(), 1);
         let open = Arc::new(AtomicBool::new(false));
         let purger = thread::spawn({

@@ -22,6 +22,8 @@ enum Step {
     /// Every object whose turn comes among so many dies.
     Kill(usize),
     Collect,
+    /// Collect what was allocated since the last collection.
+    CollectYoung,
     /// Collect, then leave so many pages dirty.
     Purge(usize),
     /// Return pages to the OS, up to so many batches, between allocations.
@@ -38,6 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..THREADS, 1usize..1800).prop_map(|(t, n)| Step::AllocateLarge(t, n)),
         3 => (1usize..9).prop_map(Step::Kill),
         2 => Just(Step::Collect),
+        3 => Just(Step::CollectYoung),
         2 => (0usize..40).prop_map(Step::Purge),
         1 => (1usize..12).prop_map(Step::PurgeLater),
         1 => (0..THREADS).prop_map(Step::GiveUp),
@@ -53,10 +56,14 @@ struct Model<C: Config> {
     live: BTreeMap<usize, usize>,
     /// All objects since the last collection, and its survivors.
     used: BTreeMap<usize, usize>,
+    /// Those that have survived a collection.
+    old: BTreeMap<usize, usize>,
     /// Addresses of those that were too large for a cell.
     large: BTreeSet<usize>,
     /// Pages that the OS holds, because a cell on them was handed out.
     resident: BTreeSet<usize>,
+    /// Bytes in the objects that the last collection kept.
+    live_bytes: usize,
     numbers: Numbers,
 }
 
@@ -94,8 +101,10 @@ impl<C: Config> Model<C> {
             mutators: (0..THREADS).map(|_| Mutator::default()).collect(),
             live: BTreeMap::new(),
             used: BTreeMap::new(),
+            old: BTreeMap::new(),
             large: BTreeSet::new(),
             resident: BTreeSet::new(),
+            live_bytes: 0,
             numbers: Numbers(limit as u64),
         }
     }
@@ -135,6 +144,7 @@ impl<C: Config> Model<C> {
                 self.live.retain(|_, _| numbers.below(one_in) != 0);
             }
             Step::Collect => self.collect(usize::MAX),
+            Step::CollectYoung => self.collect_scope(Scope::Young, usize::MAX),
             Step::Purge(keep) => self.collect(keep),
             Step::PurgeLater(batches) => {
                 let (used, resident) = (pages_of(&self.used), &mut self.resident);
@@ -185,23 +195,33 @@ impl<C: Config> Model<C> {
     }
 
     fn collect(&mut self, keep: usize) {
+        self.collect_scope(Scope::Full, keep);
+    }
+
+    fn collect_scope(&mut self, scope: Scope, keep: usize) {
         for (&cell, &bytes) in &self.live {
             // SAFETY: the object lives, so its cell is ours.
             let (first, last) = unsafe { (word(cell).read(), word(cell + bytes - 8).read()) };
             assert_eq!(first, cell, "an object was overwritten");
             assert!(bytes == 8 || last == !cell, "an object was overwritten");
         }
-        self.space.mark(self.live.keys().copied());
+        let mut kept = self.live.clone();
+        match scope {
+            Scope::Full => self.space.mark(kept.keys().copied()),
+            Scope::Young => {
+                self.space.mark_more(kept.keys().copied());
+                kept.append(&mut self.old);
+            }
+        }
         self.space.verify_marks(self.mutators.iter());
-        let released = self.space.release(self.mutators.iter_mut());
-        self.used.clone_from(&self.live);
-        self.large.retain(|object| self.live.contains_key(object));
-        let live_pages = pages_of(&self.live);
+        let released = self.space.release_scope(scope, self.mutators.iter_mut());
+        self.note_kept(kept);
+        let live_pages = pages_of(&self.used);
         let charged = match C::ACCOUNTING {
             Accounting::Page => live_pages.len(),
             Accounting::Block => {
                 let (large, small): (BTreeMap<usize, usize>, BTreeMap<usize, usize>) = self
-                    .live
+                    .used
                     .iter()
                     .partition(|(object, _)| self.large.contains(object));
                 let block = |page| page * PAGE_BYTES / C::BLOCK_BYTES;
@@ -210,9 +230,11 @@ impl<C: Config> Model<C> {
             }
         };
         assert_eq!(self.space.charged(), charged);
-        assert_eq!(released.charged_pages, charged);
-        assert_eq!(released.live_cells, self.live.len());
-        assert_eq!(released.live_bytes, self.live.values().sum::<usize>());
+        if scope == Scope::Full {
+            assert_eq!(released.charged_pages, charged);
+            assert_eq!(released.live_cells, self.used.len());
+            assert_eq!(released.live_bytes, self.live_bytes);
+        }
         let resident = &mut self.resident;
         let dirty = self.space.heap.dirty_pages();
         self.space.purge(keep, |range| {
@@ -221,6 +243,20 @@ impl<C: Config> Model<C> {
         assert!(self.space.heap.statistics().dirty_pages <= keep.min(dirty));
         assert!(self.resident.len() <= charged.saturating_add(keep));
         self.space.remove_chunks();
+    }
+
+    /// Notes what a collection keeps, all of which is old then.
+    fn note_kept(&mut self, kept: BTreeMap<usize, usize>) {
+        let mut old_bits = vec![0u64; self.space.old_bits().len()];
+        for object in kept.keys() {
+            let granule = (object - self.space.base) / 8;
+            old_bits[granule / 64] |= 1 << (granule % 64);
+        }
+        assert!(self.space.old_bits() == old_bits, "bits of old objects");
+        self.live_bytes = kept.values().sum();
+        self.large.retain(|object| kept.contains_key(object));
+        self.used.clone_from(&kept);
+        self.old = kept;
     }
 
     fn check(&self) {

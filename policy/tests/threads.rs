@@ -44,14 +44,19 @@ fn mutate<C: Config>(space: &Space<C>, mutator: &mut Mutator, objects: &mut Obje
 
 /// Releases chunks on two threads while a third releases the mutators.
 fn collect<C: Config>(space: &Space<C>, mutators: &mut [Mutator]) {
-    space.heap.begin_release();
+    space.heap.begin_release(Scope::Full);
     let chunks: Vec<_> = space.heap.chunks().collect();
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(&chunk) = chunks.get(next.fetch_add(1, SeqCst)) {
-                    space.uncharge(space.heap.release_chunks(&[chunk]).uncharged_pages);
+                    space.uncharge(
+                        space
+                            .heap
+                            .release_chunks(&[chunk], Scope::Full)
+                            .uncharged_pages,
+                    );
                 }
             });
         }

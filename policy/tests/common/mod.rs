@@ -33,6 +33,7 @@ pub struct Space<C: Config> {
     /// Which chunks the heap has.
     added: Mutex<Vec<bool>>,
     memory: *mut u8,
+    /// The mark bits, and as many bits of old objects.
     bits: *mut u64,
 }
 
@@ -53,8 +54,10 @@ impl<C: Config> Space<C> {
         let base = memory.expose_provenance();
         // SAFETY: the bits cover the memory, and live as long as the heap.
         let marks = unsafe { MarkBits::new(bits.expose_provenance(), base) };
+        // SAFETY: the second half is as long.
+        let old = unsafe { MarkBits::new(bits.add(chunks << 13).expose_provenance(), base) };
         Space {
-            heap: Heap::new(base..base + chunks * CHUNK_BYTES, marks),
+            heap: Heap::new(base..base + chunks * CHUNK_BYTES, marks).with_old_bits(old),
             base,
             limit,
             charged: AtomicUsize::new(0),
@@ -154,13 +157,32 @@ impl<C: Config> Space<C> {
 
     /// Marks the objects at `live` and no others.
     pub fn mark(&self, live: impl Iterator<Item = usize>) {
-        // SAFETY: nobody else uses the bits now.
-        let bits = unsafe { std::slice::from_raw_parts_mut(self.bits, self.chunks << 13) };
+        let bits = self.mark_bits();
         for chunk in self.heap.chunks() {
             for page in self.heap.forget_marked(chunk) {
-                bits[(page - self.base) / 512..][..PAGE_BYTES / 512].fill(0);
+                let word = (page - self.base) / 512;
+                bits[word..][..PAGE_BYTES / 512].fill(0);
+                self.old_bits()[word..][..PAGE_BYTES / 512].fill(0);
             }
         }
+        self.mark_more(live);
+    }
+
+    fn mark_bits(&self) -> &mut [u64] {
+        // SAFETY: nobody else uses the bits now.
+        unsafe { std::slice::from_raw_parts_mut(self.bits, self.chunks << 13) }
+    }
+
+    /// The bits of old objects, a word for 512 bytes.
+    pub fn old_bits(&self) -> &mut [u64] {
+        let words = self.chunks << 13;
+        // SAFETY: nobody else uses the bits now; they are behind the mark bits.
+        unsafe { std::slice::from_raw_parts_mut(self.bits.add(words), words) }
+    }
+
+    /// Marks the objects at `live`, and keeps all marks.
+    pub fn mark_more(&self, live: impl Iterator<Item = usize>) {
+        let bits = self.mark_bits();
         for cell in live {
             let granule = (cell - self.base) / 8;
             bits[granule / 64] |= 1 << (granule % 64);
@@ -171,14 +193,22 @@ impl<C: Config> Space<C> {
 
     /// The end of a collection, after marking.
     pub fn release<'a>(&self, mutators: impl Iterator<Item = &'a mut Mutator>) -> Released {
-        self.heap.begin_release();
+        self.release_scope(Scope::Full, mutators)
+    }
+
+    pub fn release_scope<'a>(
+        &self,
+        scope: Scope,
+        mutators: impl Iterator<Item = &'a mut Mutator>,
+    ) -> Released {
+        self.heap.begin_release(scope);
         for mutator in mutators {
             self.uncharge(mutator.local.release(&mut mutator.heads));
         }
         let mut sum = Released::default();
         let chunks: Vec<Chunk> = self.heap.chunks().rev().collect();
         for some in chunks.chunks(2) {
-            sum += self.heap.release_chunks(some);
+            sum += self.heap.release_chunks(some, scope);
         }
         self.uncharge(sum.uncharged_pages);
         sum
@@ -230,7 +260,7 @@ fn memory_layout(chunks: usize) -> Layout {
 }
 
 fn bits_layout(chunks: usize) -> Layout {
-    Layout::from_size_align(chunks * CHUNK_BYTES / 64, 8).unwrap()
+    Layout::from_size_align(2 * chunks * CHUNK_BYTES / 64, 8).unwrap()
 }
 
 /// A small deterministic source of numbers, for what need not shrink.

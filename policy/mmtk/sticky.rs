@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The plan StickyMarkSweep: generations in a mark-sweep heap that does not move.
+//!
+//! Mark bits are kept from one collection to the next, so that a marked object is an old one (A. Demers et al., "Combining
+//! Generational and Conservative Garbage Collection", POPL 1990). A partial collection traces from the roots, and from the
+//! old objects that the barrier has remembered, to objects that are not marked. It releases the blocks from which cells
+//! were handed out since the last collection, and looks at no other.
+//!
+//! | | partial | full |
+//! |---|---|---|
+//! | Prepare | marks stay | marks and old bits are cleared |
+//! | Closure | remembered objects are scanned; objects without a mark are marked | all live objects are marked |
+//! | Release | young blocks: what is marked is old | all blocks: what is marked is old |
+//!
+//! A collection is partial unless the program asks for one, the one before did not free what a thread waits for, or partial
+//! ones have come to free less than half of what the last full one did: then old garbage fills the heap.
+
+use crate::plan::barriers::{BarrierSelector, ObjectBarrier};
+use crate::plan::generational::barrier::GenObjectBarrierSemantics;
+use crate::plan::generational::gc_work::GenNurseryTrace;
+use crate::plan::generational::global::{GenerationalPlan, GenerationalPlanExt};
+use crate::plan::global::{BasePlan, CommonPlan, CreateGeneralPlanArgs, CreateSpecificPlanArgs};
+use crate::plan::marksweep::mutator::{
+    ms_mutator_prepare, ms_mutator_release, ALLOCATOR_MAPPING, RESERVED_ALLOCATORS,
+};
+use crate::plan::mutator_context::{create_space_mapping, MutatorBuilder, MutatorConfig};
+use crate::plan::tracing::{ObjectQueue, PlanTrace};
+use crate::plan::{AllocationSemantics, Mutator, Plan, PlanConstraints};
+use crate::policy::gc_work::{TraceKind, DEFAULT_TRACE};
+use crate::policy::sft::SFT;
+use crate::policy::space::Space;
+use crate::shardsweep::{MarkSweepSpace, MAX_OBJECT_SIZE};
+use crate::scheduler::{GCWorkContext, GCWorkScheduler, GCWorker};
+use crate::util::alloc::AllocatorSelector;
+use crate::util::heap::gc_trigger::SpaceStats;
+use crate::util::heap::VMRequest;
+use crate::util::metadata::extract_side_metadata;
+use crate::util::metadata::side_metadata::SideMetadataContext;
+use crate::util::{Address, ObjectReference, VMMutatorThread, VMWorkerThread};
+use crate::vm::{ObjectModel, VMBinding};
+use crate::MMTK;
+use enum_map::EnumMap;
+use mmtk_macros::{HasSpaces, PlanTraceObject};
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What the plan asks of the VM: a barrier that remembers old objects.
+pub const STICKY_MARK_SWEEP_CONSTRAINTS: PlanConstraints = PlanConstraints {
+    moves_objects: false,
+    max_non_los_default_alloc_bytes: MAX_OBJECT_SIZE,
+    may_trace_duplicate_edges: true,
+    needs_log_bit: true,
+    barrier: BarrierSelector::ObjectBarrier,
+    generational: true,
+    ..PlanConstraints::default()
+};
+
+/// The plan.
+#[derive(HasSpaces, PlanTraceObject)]
+pub struct StickyMarkSweep<VM: VMBinding> {
+    #[parent]
+    common: CommonPlan<VM>,
+    #[space]
+    ms: MarkSweepSpace<VM>,
+    /// Whether this collection, or the last one, is full.
+    full: AtomicBool,
+    /// Whether the next one has to be.
+    next_full: AtomicBool,
+    /// Pages that were free after the last full collection.
+    free_after_full: AtomicUsize,
+}
+
+/// The work of a partial collection.
+struct PartialWork<VM: VMBinding>(PhantomData<VM>);
+
+impl<VM: VMBinding> GCWorkContext for PartialWork<VM> {
+    type VM = VM;
+    type PlanType = StickyMarkSweep<VM>;
+    type DefaultTrace = GenNurseryTrace<VM, StickyMarkSweep<VM>, DEFAULT_TRACE>;
+    type PinningTrace = GenNurseryTrace<VM, StickyMarkSweep<VM>, DEFAULT_TRACE>;
+}
+
+/// The work of a full collection.
+struct FullWork<VM: VMBinding>(PhantomData<VM>);
+
+impl<VM: VMBinding> GCWorkContext for FullWork<VM> {
+    type VM = VM;
+    type PlanType = StickyMarkSweep<VM>;
+    type DefaultTrace = PlanTrace<StickyMarkSweep<VM>, DEFAULT_TRACE>;
+    type PinningTrace = PlanTrace<StickyMarkSweep<VM>, DEFAULT_TRACE>;
+}
+
+impl<VM: VMBinding> StickyMarkSweep<VM> {
+    pub(crate) fn new(args: CreateGeneralPlanArgs<VM>) -> Self {
+        let log_bits = extract_side_metadata(&[*VM::VMObjectModel::GLOBAL_LOG_BIT_SPEC]);
+        let mut plan_args = CreateSpecificPlanArgs {
+            global_args: args,
+            constraints: &STICKY_MARK_SWEEP_CONSTRAINTS,
+            global_side_metadata_specs: SideMetadataContext::new_global_specs(&log_bits),
+        };
+        let space_args =
+            plan_args.get_normal_space_args("ms", true, false, VMRequest::discontiguous());
+        StickyMarkSweep {
+            ms: MarkSweepSpace::new(space_args),
+            common: CommonPlan::new(plan_args),
+            full: AtomicBool::new(true),
+            // Nothing is old before the first.
+            next_full: AtomicBool::new(true),
+            free_after_full: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether the collection that begins is to be full.
+    fn is_full_due(&self) -> bool {
+        let attempts = &self.common.base.global_state.cur_collection_attempts;
+        self.next_full.load(Ordering::Relaxed) || attempts.load(Ordering::Relaxed) > 1
+    }
+
+    /// Notes how much is free after a collection, and whether another partial one would pay.
+    fn note_free(&self) {
+        let free = self.get_available_pages();
+        if self.full.load(Ordering::Relaxed) {
+            self.free_after_full.store(free, Ordering::Relaxed);
+        }
+        let pays = free >= self.free_after_full.load(Ordering::Relaxed) / 2;
+        self.next_full.store(!pays, Ordering::Relaxed);
+    }
+}
+
+impl<VM: VMBinding> Plan for StickyMarkSweep<VM> {
+    fn schedule_collection(&'static self, scheduler: &GCWorkScheduler<VM>) {
+        let full = self.is_full_due();
+        self.full.store(full, Ordering::Relaxed);
+        if full {
+            scheduler.schedule_common_work::<FullWork<VM>>(self);
+        } else {
+            scheduler.schedule_common_work::<PartialWork<VM>>(self);
+        }
+    }
+
+    fn get_allocator_mapping(&self) -> &'static EnumMap<AllocationSemantics, AllocatorSelector> {
+        &ALLOCATOR_MAPPING
+    }
+
+    fn prepare(&mut self, tls: VMWorkerThread) {
+        let full = self.last_collection_full_heap();
+        self.common.prepare(tls, full);
+        self.ms.prepare(full);
+    }
+
+    fn release(&mut self, tls: VMWorkerThread) {
+        let full = self.last_collection_full_heap();
+        self.ms.release();
+        self.common.release(tls, full);
+    }
+
+    fn end_of_pause(&mut self, mmtk: &'static MMTK<VM>, tls: VMWorkerThread) {
+        self.ms.end_of_gc();
+        self.common.end_of_pause(tls);
+        mmtk.gc_trigger.policy.on_gc_end(mmtk);
+        self.note_free();
+    }
+
+    fn collection_required(&self, space_full: bool, _space: Option<SpaceStats<Self::VM>>) -> bool {
+        self.base().collection_required(self, space_full)
+    }
+
+    fn last_collection_was_exhaustive(&self) -> bool {
+        self.last_collection_full_heap()
+    }
+
+    fn current_gc_may_move_object(&self) -> bool {
+        false
+    }
+
+    fn get_used_pages(&self) -> usize {
+        self.common.get_used_pages() + self.ms.reserved_pages()
+    }
+
+    fn base(&self) -> &BasePlan<VM> {
+        &self.common.base
+    }
+
+    fn base_mut(&mut self) -> &mut BasePlan<VM> {
+        &mut self.common.base
+    }
+
+    fn common(&self) -> &CommonPlan<VM> {
+        &self.common
+    }
+
+    fn constraints(&self) -> &'static PlanConstraints {
+        &STICKY_MARK_SWEEP_CONSTRAINTS
+    }
+
+    fn generational(&self) -> Option<&dyn GenerationalPlan<VM = VM>> {
+        Some(self)
+    }
+}
+
+impl<VM: VMBinding> GenerationalPlan for StickyMarkSweep<VM> {
+    fn is_current_gc_nursery(&self) -> bool {
+        !self.last_collection_full_heap()
+    }
+
+    fn is_object_in_nursery(&self, object: ObjectReference) -> bool {
+        self.ms.in_space(object) && !self.ms.is_live(object)
+    }
+
+    /// Which objects are young is known of objects alone: a copied region counts as old.
+    fn is_address_in_nursery(&self, _address: Address) -> bool {
+        false
+    }
+
+    fn get_mature_physical_pages_available(&self) -> usize {
+        self.ms.available_physical_pages()
+    }
+
+    fn get_mature_reserved_pages(&self) -> usize {
+        self.ms.reserved_pages()
+    }
+
+    fn last_collection_full_heap(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    fn force_full_heap_collection(&self) {
+        self.next_full.store(true, Ordering::Relaxed);
+    }
+}
+
+impl<VM: VMBinding> GenerationalPlanExt<VM> for StickyMarkSweep<VM> {
+    fn trace_object_nursery<Q: ObjectQueue, const KIND: TraceKind>(
+        &self,
+        queue: &mut Q,
+        object: ObjectReference,
+        _worker: &mut GCWorker<VM>,
+    ) -> ObjectReference {
+        if self.ms.in_space(object) {
+            // An old object is marked already.
+            return self.ms.trace(queue, object);
+        }
+        let large = self.common.get_los();
+        if large.in_space(object) {
+            return large.trace_object::<Q>(queue, object);
+        }
+        object
+    }
+}
+
+pub(crate) fn create_sticky_mark_sweep_mutator<VM: VMBinding>(
+    tls: VMMutatorThread,
+    mmtk: &'static MMTK<VM>,
+) -> Mutator<VM> {
+    let plan = mmtk.get_plan();
+    let sticky: &'static StickyMarkSweep<VM> = plan.downcast_ref().expect("this plan is in use");
+    let mut spaces = create_space_mapping(RESERVED_ALLOCATORS, true, plan);
+    spaces.push((AllocatorSelector::FreeList(0), &sticky.ms));
+    let config = MutatorConfig {
+        allocator_mapping: &ALLOCATOR_MAPPING,
+        space_mapping: Box::new(spaces),
+        prepare_func: &ms_mutator_prepare,
+        release_func: &ms_mutator_release,
+    };
+    let semantics = GenObjectBarrierSemantics::new(mmtk, sticky);
+    let barrier = Box::new(ObjectBarrier::new(semantics));
+    MutatorBuilder::new(tls, mmtk, config).barrier(barrier).build()
+}
