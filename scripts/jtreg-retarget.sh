@@ -7,7 +7,10 @@
 # Tests that OpenJDK has once for each collector: we take the one for Serial, which asks for no more than ours has. Tests of
 # compressed oops start their JVMs without the options of the run, and some of them with each of the JDK's collectors in turn.
 # TestJNIWeak holds concurrent collectors up where there are none, and has an id, so that ProblemList.txt can name the original alone.
-RETARGETED=(gc/TestSystemGC.java gc/stress/gcbasher gc/stress/gcold gc/stress/systemgc gc/TestJNIWeak runtime/CompressedOops)
+RETARGETED=(
+  gc/TestSystemGC.java gc/TestJNIWeak gc/class_unloading/TestClassUnloadingDisabled.java
+  gc/stress/gcbasher gc/stress/gcold gc/stress/systemgc runtime/CompressedOops
+)
 
 # retarget_file FILE COPY
 retarget_file() {

@@ -51,8 +51,8 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   if (!_heap->supports_object_pinning()) {
     ThirdPartyHeapRoots::fix_compiled_code();
   }
-  verify(VerifyAfterGC, "After GC");
   ThirdPartyHeapClassUnloading::end();
+  verify(VerifyAfterGC, "After GC");
   advance_soft_reference_clock();
   _heap->resize_all_tlabs();
   _heap->update_capacity_and_used_at_gc();
