@@ -49,6 +49,11 @@ and heap charged of the last iteration, and peak resident memory of the whole ru
 in turn, so that a machine that drifts drifts for all of them. Medians, bootstrap intervals, and ratios to --baseline.
 """
 THREADS = "Measures time by number of mutator threads (Sinclair's report, section 6.2.3), otherwise as perf does.\n"
+ALLOCATIONS = """\
+Counts every object that an iteration of a benchmark allocates, by size, with a JVMTI agent, on SHARDSWEEP_JDK
+with Serial. It runs the benchmark twice, the second time with an iteration more, and shows the difference. What the
+compilers leave out is not counted.
+"""
 RSS = """\
 Samples resident memory over time (Sinclair's report, section 5.1): does a build's accounting change what is really
 held?
@@ -112,6 +117,16 @@ def _parser() -> argparse.ArgumentParser:
     repeat.add_argument("first", type=Path, help="the folder of a sweep")
     repeat.add_argument("second", type=Path, help="that of another run of it")
     repeat.set_defaults(run=lambda options: _repeat(options.first, options.second))
+
+    allocations = commands.add_parser("allocations", help="counts what an iteration allocates, by size",
+                                      description=ALLOCATIONS, formatter_class=form)  # fmt: skip
+    allocations.add_argument("benchmark", help="as on the jar's command line")
+    allocations.add_argument("--jar", type=Path, help="any jar with DaCapo's command line (default: lusearch.jar)")
+    allocations.add_argument("--threads", type=int, default=1, help="default: 1")
+    allocations.add_argument("--size", default="small", help="default: small")
+    allocations.add_argument("--batches", type=int, default=16, help="what to divide by: batches of an iteration (16)")
+    allocations.add_argument("--warmups", type=int, default=2, help="iterations before the counted one (default: 2)")
+    allocations.set_defaults(run=_allocations)
 
     builds = commands.add_parser("builds", help="lists the builds, and what is missing for those that are not there")
     builds.set_defaults(run=_builds)
@@ -266,6 +281,25 @@ def _repeat(first: Path, second: Path) -> int:
     tables.show(tables.repeat(compared), Console(width=None if sys.stdout.isatty() else 200))
     print(f"shardsweep: {apart} of {len(compared)} points do not agree within 1 MiB or 5 %", file=sys.stderr)
     return 1
+
+
+def _allocations(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from shardsweep import allocations
+    from shardsweep import tables as all_tables
+
+    places = catalog.environment()
+    jar = (options.jar or Path(places["LUSEARCH_JAR"])).resolve()
+    if not jar.is_file():
+        raise UserError(f"{jar} is not there: make lusearch, or give another --jar")
+    if min(options.threads, options.batches, options.warmups) < 1:
+        raise UserError("--threads, --batches and --warmups are at least 1")
+    arguments = ["-t", str(options.threads), "-s", options.size, options.benchmark]
+    sizes = allocations.iteration(Path(places["SHARDSWEEP_JDK"]), jar, arguments, options.warmups)
+    title = f"Allocations of {options.benchmark}, {jar.name}, {options.threads} threads, size {options.size}"
+    all_tables.show(allocations.table(sizes, options.batches, title), Console(width=100))
+    return 0
 
 
 def _plugins(options: argparse.Namespace) -> int:

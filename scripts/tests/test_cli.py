@@ -22,7 +22,8 @@ def refused(done, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["sweep", "minheap", "perf", "threads", "rss", "report", "repeat", "builds", "plugins"]
+    "name",
+    ["sweep", "minheap", "perf", "threads", "rss", "report", "repeat", "allocations", "builds", "plugins"],
 )
 def test_every_command_explains_itself(shardsweep, name):
     top, own = shardsweep("--help"), shardsweep(name, "--help")

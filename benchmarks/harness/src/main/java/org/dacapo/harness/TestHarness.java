@@ -9,10 +9,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.dacapo.parser.Config;
-import org.shardsweep.bench.BatchRunner;
 import org.shardsweep.bench.Digests;
-import org.shardsweep.bench.Scratch;
-import org.shardsweep.bench.SearchEngine;
+import org.shardsweep.bench.Program;
+import org.shardsweep.bench.Workload;
 
 /** Runs the benchmarks that the command line names, and turns the outcome into an exit status. */
 public final class TestHarness {
@@ -62,9 +61,9 @@ public final class TestHarness {
    */
   static int run(String... args) throws Exception {
     CommandLineArgs parsed = CommandLineArgs.parse(args);
-    Map<String, SearchEngine> engines = new TreeMap<>();
-    SearchEngine.all().forEach(engine -> engines.put(engine.name(), engine));
-    String names = String.join(" ", engines.keySet());
+    Map<String, Program> programs = new TreeMap<>();
+    Program.all().forEach(program -> programs.put(program.name(), program));
+    String names = String.join(" ", programs.keySet());
     if (parsed.help()) {
       CommandLineArgs.printHelp();
       return 0;
@@ -78,20 +77,20 @@ public final class TestHarness {
           UsageException.MISSING_BENCHMARKS, "no benchmark given: choose from " + names);
     }
     for (String name : parsed.benchmarks()) {
-      if (!engines.containsKey(name)) {
+      if (!programs.containsKey(name)) {
         throw new UsageException(
             UsageException.UNKNOWN_BENCHMARK,
             "unknown benchmark '" + name + "': choose from " + names);
       }
     }
-    return new TestHarness(parsed).runAll(engines);
+    return new TestHarness(parsed).runAll(programs);
   }
 
-  private int runAll(Map<String, SearchEngine> engines) throws Exception {
+  private int runAll(Map<String, Program> programs) throws Exception {
     Callback callback = args.newCallback();
     boolean valid = true;
     for (String name : args.benchmarks()) {
-      boolean passed = runBenchmark(engines.get(name), callback);
+      boolean passed = runBenchmark(programs.get(name), callback);
       if (!passed) {
         System.err.println("Validation FAILED for " + name + " " + args.getSize());
       }
@@ -103,52 +102,48 @@ public final class TestHarness {
     return valid || args.getIgnoreValidation() ? 0 : EXIT_INVALID;
   }
 
-  private boolean runBenchmark(SearchEngine engine, Callback callback) throws Exception {
+  private boolean runBenchmark(Program program, Callback callback) throws Exception {
     Path root = Path.of(args.getScratchDir());
-    int batches = args.size().batches();
-    try (Scratch scratch = Scratch.open(root, engine.name(), args.getPreserve())) {
-      scratch.unpack(batches);
+    Program.Setting setting =
+        new Program.Setting(root, args.getPreserve(), args.size(), args.threads());
+    try (Workload workload = program.open(setting)) {
       if (args.getVerbose()) {
         System.err.printf(
-            "%s: %d batches, %d threads, files in %s%n",
-            engine.name(), batches, args.threads(), scratch.directory());
+            "%s: size %s, %d threads, files below %s%n",
+            program.name(), args.getSize(), args.threads(), root);
       }
-      callback.init(new Config(engine.name()));
+      callback.init(new Config(program.name()));
       boolean valid = true;
       do {
-        valid &= iterate(engine, scratch, callback, batches);
+        valid &= iterate(program.name(), workload, callback);
       } while (callback.runAgain());
       if (args.validationReport() != null) {
-        report.addAll(Digests.ofOutput(scratch, batches).lines());
+        report.addAll(workload.results().lines());
       }
       return valid;
     }
   }
 
-  private boolean iterate(SearchEngine engine, Scratch scratch, Callback callback, int batches)
-      throws Exception {
-    scratch.clearOutput();
+  private boolean iterate(String name, Workload workload, Callback callback) throws Exception {
+    workload.prepare();
     if (args.getPreIterationGC()) {
       System.gc();
     }
-    BatchRunner runner = new BatchRunner(engine, scratch, batches, args.threads());
-    callback.start(engine.name());
+    callback.start(name);
     long begin = System.nanoTime();
     callback.requestsStarting();
-    runner.run();
+    workload.run();
     callback.requestsFinished();
     callback.stop((System.nanoTime() - begin) / 1_000_000);
-    boolean valid = !args.getValidate() || validate(engine, scratch, batches);
-    callback.complete(engine.name(), valid);
+    boolean valid = !args.getValidate() || validate(name, workload.results());
+    callback.complete(name, valid);
     return valid;
   }
 
-  private static boolean validate(SearchEngine engine, Scratch scratch, int batches)
-      throws IOException {
-    List<String> wrong =
-        Digests.ofOutput(scratch, batches).differences(Digests.recorded(engine.name()));
-    for (String name : wrong) {
-      System.err.println("wrong digest: " + name);
+  private static boolean validate(String name, Digests results) throws IOException {
+    List<String> wrong = results.differences(Digests.recorded(name));
+    for (String each : wrong) {
+      System.err.println("wrong digest: " + each);
     }
     return wrong.isEmpty();
   }

@@ -18,9 +18,6 @@ public final class BatchRunner {
   private final int batches;
   private final int threads;
 
-  /** The first failure of any thread; once it is set, no thread begins another batch. */
-  private volatile Throwable failure;
-
   /** Prepares an iteration of {@code batches} batches by {@code threads} threads. */
   public BatchRunner(SearchEngine engine, Scratch scratch, int batches, int threads) {
     this.engine = engine;
@@ -35,46 +32,13 @@ public final class BatchRunner {
    * @throws Exception what the first thread to fail has failed with, an {@link Error} included
    */
   public void run() throws Exception {
-    Thread[] workers = new Thread[threads];
-    int started = 0;
-    try {
-      for (; started < threads; started++) {
-        int first = started;
-        Thread worker = new Thread(() -> runBatches(first), "Query" + first);
-        worker.setDaemon(true);
-        worker.start();
-        workers[started] = worker;
-      }
-    } catch (Throwable e) {
-      fail(e);
-    }
-    for (int i = 0; i < started; i++) {
-      workers[i].join();
-    }
-    if (failure instanceof Error error) {
-      throw error;
-    } else if (failure != null) {
-      throw (Exception) failure;
-    }
-  }
-
-  private void runBatches(int first) {
-    try {
-      for (int batch = first; batch < batches && failure == null; batch += threads) {
-        runBatch(batch);
-      }
-    } catch (Throwable e) {
-      // Memory may have run out: nothing may be allocated here.
-      fail(e);
-    }
-  }
-
-  private void fail(Throwable e) {
-    synchronized (this) {
-      if (failure == null) {
-        failure = e;
-      }
-    }
+    Workers workers = new Workers("Query", threads);
+    workers.run(
+        first -> {
+          for (int batch = first; batch < batches && !workers.failed(); batch += threads) {
+            runBatch(batch);
+          }
+        });
   }
 
   private void runBatch(int batch) throws IOException {

@@ -43,6 +43,14 @@ public final class Digests {
     return digests;
   }
 
+  /** The digest of one text under the name {@code name}. */
+  public static Digests ofText(String name, String text) {
+    Digests digests = new Digests();
+    byte[] bytes = sha().digest(text.getBytes(StandardCharsets.UTF_8));
+    digests.byName.put(name, HexFormat.of().formatHex(bytes));
+    return digests;
+  }
+
   /** The digests that the output of {@code benchmark} must have, as shipped with it. */
   public static Digests recorded(String benchmark) throws IOException {
     return list(benchmark + "/" + LIST);
@@ -100,12 +108,7 @@ public final class Digests {
 
   /** The digest of {@code file} in hexadecimal. */
   static String of(Path file) throws IOException {
-    MessageDigest sha;
-    try {
-      sha = MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
-    }
+    MessageDigest sha = sha();
     byte[] buffer = new byte[8192];
     try (InputStream in = Files.newInputStream(file)) {
       for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
@@ -113,5 +116,14 @@ public final class Digests {
       }
     }
     return HexFormat.of().formatHex(sha.digest());
+  }
+
+  /** A new SHA-256. */
+  public static MessageDigest sha() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java platform has SHA-256", e);
+    }
   }
 }

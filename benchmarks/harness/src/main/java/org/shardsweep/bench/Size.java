@@ -23,6 +23,15 @@ public enum Size {
     return batches;
   }
 
+  /** The one of three numbers that goes with this size. */
+  public int of(int small, int standard, int large) {
+    return switch (this) {
+      case SMALL -> small;
+      case DEFAULT -> standard;
+      case LARGE -> large;
+    };
+  }
+
   /** The name on the command line. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+package org.shardsweep.bench.lucene9;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.apache.lucene.analysis.standard.StandardAnalyzer;
+import org.apache.lucene.document.Document;
+import org.apache.lucene.document.Field;
+import org.apache.lucene.document.StringField;
+import org.apache.lucene.document.TextField;
+import org.apache.lucene.index.DirectoryReader;
+import org.apache.lucene.index.IndexWriter;
+import org.apache.lucene.index.IndexWriterConfig;
+import org.apache.lucene.index.MultiTerms;
+import org.apache.lucene.index.TermsEnum;
+import org.apache.lucene.store.Directory;
+import org.apache.lucene.store.FSDirectory;
+import org.apache.lucene.util.BytesRef;
+import org.shardsweep.bench.Digests;
+import org.shardsweep.bench.Program;
+import org.shardsweep.bench.Verse;
+import org.shardsweep.bench.Workers;
+import org.shardsweep.bench.Workload;
+
+/**
+ * {@code luindex9}: indexes verses with Lucene 9, some times over. Threads share one writer, whose
+ * buffers are its live data. Which segments there are depends on timing; which words are in how
+ * many documents, and how often, does not.
+ */
+public final class IndexProgram implements Program {
+  private static final String REFERENCE = "reference";
+  private static final String TEXT = "text";
+
+  @Override
+  public String name() {
+    return "luindex9";
+  }
+
+  @Override
+  public Workload open(Setting setting) throws IOException {
+    Path folder = setting.scratch().resolve(name());
+    Files.createDirectories(folder);
+    List<Verse> verses = Verse.shipped();
+    int number = setting.size().of(verses.size() / 8, verses.size(), verses.size());
+    return new Indexing(verses.subList(0, number), folder, setting);
+  }
+
+  private record Indexing(List<Verse> verses, Path folder, Setting setting) implements Workload {
+    /** An index that another run is using has a lock, which is not taken away. */
+    @Override
+    public void prepare() throws IOException {
+      IndexWriterConfig config = new IndexWriterConfig().setOpenMode(IndexWriterConfig.OpenMode.CREATE);
+      try (Directory directory = FSDirectory.open(folder);
+          IndexWriter writer = new IndexWriter(directory, config)) {
+        writer.commit();
+      }
+    }
+
+    @Override
+    public void run() throws Exception {
+      try (Directory directory = FSDirectory.open(folder);
+          IndexWriter writer =
+              new IndexWriter(directory, new IndexWriterConfig(new StandardAnalyzer()))) {
+        Workers workers = new Workers("Indexer", setting.threads());
+        workers.run(number -> add(writer, workers, number));
+      }
+    }
+
+    private int documents() {
+      return verses.size() * setting.size().of(1, 3, 6);
+    }
+
+    private void add(IndexWriter writer, Workers workers, int number) throws IOException {
+      for (int i = number; i < documents() && !workers.failed(); i += setting.threads()) {
+        Verse verse = verses.get(i % verses.size());
+        Document document = new Document();
+        document.add(new StringField(REFERENCE, verse.reference(), Field.Store.YES));
+        document.add(new TextField(TEXT, verse.text(), Field.Store.YES));
+        writer.addDocument(document);
+      }
+    }
+
+    @Override
+    public Digests results() throws IOException {
+      StringBuilder text = new StringBuilder();
+      try (Directory directory = FSDirectory.open(folder);
+          DirectoryReader reader = DirectoryReader.open(directory)) {
+        text.append(reader.numDocs()).append(" documents\n");
+        for (String field : List.of(REFERENCE, TEXT)) {
+          TermsEnum terms = MultiTerms.getTerms(reader, field).iterator();
+          for (BytesRef term = terms.next(); term != null; term = terms.next()) {
+            text.append(term.utf8ToString()).append(' ').append(terms.docFreq());
+            text.append(' ').append(terms.totalTermFreq()).append('\n');
+          }
+        }
+      }
+      return Digests.ofText("luindex9/" + setting.size().label(), text.toString());
+    }
+
+    @Override
+    public void close() throws IOException {
+      if (!setting.preserve()) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+          for (Path file : files) {
+            Files.delete(file);
+          }
+        }
+        Files.delete(folder);
+      }
+    }
+  }
+}

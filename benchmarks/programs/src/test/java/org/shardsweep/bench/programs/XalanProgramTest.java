@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+package org.shardsweep.bench.programs;
+
+import org.dacapo.harness.ProgramTest;
+
+class XalanProgramTest extends ProgramTest {
+  XalanProgramTest() {
+    super(new XalanProgram());
+  }
+}

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a benchmark allocates: histograms by size of all objects of an iteration, of any jar with DaCapo's command line.
+
+A JVMTI agent counts every object of a run. An iteration's are those of a run with one iteration more, less those of the
+run without it: what starting and warming up allocate is in both.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from importlib.resources import files
+from pathlib import Path
+
+from shardsweep.errors import UserError
+from shardsweep.tables import Table
+
+AGENT = "liballocations.so"
+FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC")
+# HotSpot's simplest collector sees what the others do: what is allocated does not depend on it.
+JAVA_FLAGS = ("-XX:+UseSerialGC", "-Xmx1g")
+# The last sizes of the rows, in bytes, and what they are called.
+ROWS = {
+    24: "up to 24 bytes",
+    64: "25 to 64",
+    512: "65 to 512",
+    1024: "513 bytes to 1 KiB",
+    2048: "1 to 2 KiB",
+    4096: "2 to 4 KiB",
+    8192: "4 to 8 KiB",
+    32768: "8 to 32 KiB",
+    65536: "32 to 64 KiB",
+    1 << 62: "more",
+}
+
+Sizes = Counter[int]
+
+
+def build_agent(home: Path, folder: Path) -> Path:
+    """Compiles the agent against the headers of a JDK. Raises UserError where that cannot be done."""
+    include = home / "include"
+    if not (include / "jvmti.h").is_file():
+        raise UserError(f"{include / 'jvmti.h'} is not there: point SHARDSWEEP_JDK at a whole JDK")
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if not compiler:
+        raise UserError("the agent needs a C compiler: apt-get install gcc libc6-dev")
+    source = files("shardsweep") / "agent" / "allocations.c"
+    library = folder / AGENT
+    command = [compiler, *FLAGS, f"-I{include}", f"-I{include / 'linux'}", "-o", str(library), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise UserError(f"the agent does not compile: {done.stderr.strip().splitlines()[-1]}")
+    return library
+
+
+def count(java: Path, agent: Path, jar: Path, arguments: list[str], folder: Path) -> Sizes:
+    """The number of objects of each size that one run allocates. Raises UserError where the run does not pass."""
+    histogram = folder / "sizes"
+    histogram.unlink(missing_ok=True)
+    command = [java, f"-agentpath:{agent}={histogram}", *JAVA_FLAGS, "-jar", jar, *arguments]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"}
+    )
+    if done.returncode != 0 or not histogram.is_file():
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        raise UserError(
+            f"{jar.name} {' '.join(arguments)} ended with {done.returncode}: {said[-1] if said else 'silent'}"
+        )
+    pairs = (line.split() for line in histogram.read_text().splitlines())
+    return Counter({int(size): int(objects) for size, objects in pairs})
+
+
+def iteration(home: Path, jar: Path, arguments: list[str], warmups: int) -> Sizes:
+    """What the iteration after so many others allocates, by size."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        agent = build_agent(home, folder)
+        java = home / "bin" / "java"
+        fewer, more = (
+            count(java, agent, jar, ["-n", str(number), *arguments], folder) for number in (warmups, warmups + 1)
+        )
+    return Counter({size: more[size] - fewer[size] for size in more.keys() | fewer.keys()})
+
+
+def table(sizes: Sizes, batches: int, title: str) -> Table:
+    """Objects and bytes a batch, and the share of each row of sizes in both."""
+    objects = sum(sizes.values())
+    size = sum(each * number for each, number in sizes.items())
+    rows = [
+        ["objects a batch", f"{objects / batches:.0f}", ""],
+        ["bytes a batch", "", f"{size / batches:.0f}"],
+        ["bytes an object", "", f"{size / objects:.0f}"],
+    ]
+    first = 0
+    for last, name in ROWS.items():
+        inside = {each: number for each, number in sizes.items() if first < each <= last}
+        rows.append(
+            [
+                name,
+                f"{sum(inside.values()) / objects:.2%}",
+                f"{sum(each * number for each, number in inside.items()) / size:.2%}",
+            ]
+        )
+        first = last
+    return Table("allocations", title, ["", "objects", "bytes"], rows)
