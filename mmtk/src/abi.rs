@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -150,7 +150,13 @@ mirror! {
     32 supports_tlab: u32,
     36 supports_compressed_oops: u32,
     40 gc_threads: u32,
+    44 barrier: u32,
 }
+
+/// `THIRD_PARTY_HEAP_BARRIER_NONE`: stores need no barrier.
+pub const BARRIER_NONE: u32 = 0;
+/// `THIRD_PARTY_HEAP_BARRIER_OBJECT`: stores into old objects remember them.
+pub const BARRIER_OBJECT: u32 = 1;
 
 mirror! {
     /// What the VM asks for when the heap is made.
@@ -228,7 +234,7 @@ mirror! {
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 176;
+    Plugin = ThirdPartyHeapPluginTable, 208;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -251,6 +257,10 @@ mirror! {
     152 print_heap: unsafe extern "C" fn(sink: *const TextSink),
     160 reserved_bytes: unsafe extern "C" fn() -> u64,
     168 purge: unsafe extern "C" fn(),
+    176 unlogged_bits: unsafe extern "C" fn() -> *mut c_void,
+    184 remember_object: unsafe extern "C" fn(mutator: Mutator, object: *mut c_void),
+    192 remember_slots: unsafe extern "C" fn(mutator: Mutator, first: *mut c_void, count: usize),
+    200 is_partial_collection: unsafe extern "C" fn() -> i32,
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

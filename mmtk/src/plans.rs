@@ -26,8 +26,8 @@ pub struct PlanInfo {
 /// The plan that runs when none is named.
 pub const DEFAULT: PlanSelector = PlanSelector::MarkSweep;
 
-/// The plans that need neither barriers nor class unloading.
-pub static PLANS: [PlanInfo; 5] = [
+/// The plans that need no barrier but the object remembering one, and no class unloading.
+pub static PLANS: [PlanInfo; 8] = [
     PlanInfo {
         name: c"NoGC",
         selector: PlanSelector::NoGC,
@@ -60,6 +60,27 @@ pub static PLANS: [PlanInfo; 5] = [
         name: c"Immix",
         selector: PlanSelector::Immix,
         constraints: &plan::IMMIX_CONSTRAINTS,
+        min_heap_size: MIN_HEAP_SIZE,
+        bump_allocation: true,
+    },
+    PlanInfo {
+        name: c"GenCopy",
+        selector: PlanSelector::GenCopy,
+        constraints: &plan::GENCOPY_CONSTRAINTS,
+        min_heap_size: MIN_HEAP_SIZE,
+        bump_allocation: true,
+    },
+    PlanInfo {
+        name: c"GenImmix",
+        selector: PlanSelector::GenImmix,
+        constraints: &plan::GENIMMIX_CONSTRAINTS,
+        min_heap_size: MIN_HEAP_SIZE,
+        bump_allocation: true,
+    },
+    PlanInfo {
+        name: c"StickyImmix",
+        selector: PlanSelector::StickyImmix,
+        constraints: &plan::STICKY_IMMIX_CONSTRAINTS,
         min_heap_size: MIN_HEAP_SIZE,
         bump_allocation: true,
     },

@@ -15,27 +15,30 @@
 #include "runtime/os.hpp"
 
 // The heap is printed for the log alone, not for the history in the hs_err file: the plugin looks at all of its blocks for it.
-ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause) :
+ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause, bool partial) :
     _heap(heap),
+    _partial(partial),
     _gc_id(),
     _cause(heap, cause),
     _active(),
-    _service(SvcGCMarker::FULL),
-    _soft_refs(heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
+    _service(partial ? SvcGCMarker::MINOR : SvcGCMarker::FULL),
+    _soft_refs(!partial && heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
     _timer(),
     _start(heap->used()),
     _metaspace_before(MetaspaceUtils::get_combined_statistics()),
-    _stats(heap->memory_manager(), cause, "end of major GC"),
+    _stats(heap->memory_manager(), cause, partial ? "end of minor GC" : "end of major GC"),
     _cpu_time(NULL),
-    _time("Pause Full", NULL, cause, true) {
+    _time(partial ? "Pause Young" : "Pause Full", NULL, cause, true) {
   _timer.register_gc_start();
   if (log_is_enabled(Debug, gc, heap)) {
     _heap->print_heap_before_gc();
   }
-  _heap->increment_total_collections(true);
+  _heap->increment_total_collections(!_partial);
   _heap->ensure_parsability(true);
   verify(VerifyBeforeGC, "Before GC");
-  _heap->pre_full_gc_dump(&_timer);
+  if (!_partial) {
+    _heap->pre_full_gc_dump(&_timer);
+  }
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::clear();
 #endif
@@ -49,23 +52,29 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
     ThirdPartyHeapRoots::fix_compiled_code();
   }
   verify(VerifyAfterGC, "After GC");
-  // Classes that could not be linked, or were redefined.
-  ClassLoaderDataGraph::purge(true /* at_safepoint */);
   advance_soft_reference_clock();
   _heap->resize_all_tlabs();
   _heap->update_capacity_and_used_at_gc();
+  if (!_partial) {
+    end_full_collection();
+  }
+  MetaspaceUtils::print_metaspace_change(_metaspace_before);
+  if (log_is_enabled(Debug, gc, heap)) {
+    _heap->print_heap_after_gc();
+  }
+  _timer.register_gc_end();
+  MemoryService::track_memory_usage();
+}
+
+void ThirdPartyHeapCollection::end_full_collection() {
+  // Classes that could not be linked, or were redefined.
+  ClassLoaderDataGraph::purge(true /* at_safepoint */);
   _heap->record_whole_heap_examined_timestamp();
   // A program that asks for collections may have as many as it likes.
   const bool near_limit = GCCause::is_allocation_failure_gc(_heap->gc_cause()) &&
                           _heap->overhead_limit()->record(_start, _heap->is_full(), _heap->used());
   _heap->soft_ref_policy()->set_should_clear_all_soft_refs(near_limit);
-  MetaspaceUtils::print_metaspace_change(_metaspace_before);
-  if (log_is_enabled(Debug, gc, heap)) {
-    _heap->print_heap_after_gc();
-  }
   _heap->post_full_gc_dump(&_timer);
-  _timer.register_gc_end();
-  MemoryService::track_memory_usage();
 }
 
 void ThirdPartyHeapCollection::verify(bool asked_for, const char* when) {

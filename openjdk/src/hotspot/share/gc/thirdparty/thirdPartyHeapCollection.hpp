@@ -22,6 +22,7 @@ class ThirdPartyHeap;
 class ThirdPartyHeapCollection : public StackObj {
 private:
   ThirdPartyHeap* const   _heap;
+  const bool              _partial; // looks at new objects alone
   GCIdMark                _gc_id;
   GCCauseSetter           _cause;
   IsGCActiveMark          _active;
@@ -34,11 +35,12 @@ private:
   GCTraceCPUTime          _cpu_time;
   GCTraceTime(Info, gc)   _time;
 
+  void end_full_collection();
   void verify(bool asked_for, const char* when);
   static void advance_soft_reference_clock();
 
 public:
-  ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause);
+  ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause, bool partial);
   ~ThirdPartyHeapCollection();
 };
 

@@ -132,7 +132,8 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
   }
 
   {
-    ThirdPartyHeapCollection collection(_heap, cause);
+    const bool partial = ThirdPartyHeapLoader::plugin()->is_partial_collection() != 0;
+    ThirdPartyHeapCollection collection(_heap, cause, partial);
     GCTraceTime(Debug, gc, phases) phase("Plugin");
     change_state(StopRequested, Stopped);
     wait_for_plugin();

@@ -4,16 +4,36 @@
 #ifndef SHARE_GC_THIRDPARTY_C2_THIRDPARTYHEAPBARRIERSETC2_HPP
 #define SHARE_GC_THIRDPARTY_C2_THIRDPARTYHEAPBARRIERSETC2_HPP
 
-#include "gc/shared/c2/barrierSetC2.hpp"
+#include "gc/shared/c2/modRefBarrierSetC2.hpp"
+
+class TypeFunc;
+class Unique_Node_List;
 
 // Allocation by C2: a pop from one of the thread's free lists, if the plugin has such.
-class ThirdPartyHeapBarrierSetC2 : public BarrierSetC2 {
+// And the object remembering barrier behind stores, if the plan has one:
+//
+//   byte = unlogged_bits[object >> 6]
+//   if (byte != 0 && ((byte >> (object >> 3 & 7)) & 1) != 0) remember(object)
+//
+// There is none behind the stores into an object that has just been allocated, see
+// ThirdPartyHeapBarrierSet::on_slowpath_allocation_exit.
+class ThirdPartyHeapBarrierSetC2 : public ModRefBarrierSetC2 {
 private:
   static Node* head_address(PhaseMacroExpand* macro, Node* offset);
   static Node* head_offset(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* size_in_bytes);
   static Node* split(PhaseMacroExpand* macro, Node*& ctrl, Node* cmp, int test);
+  static const TypeFunc* remember_type();
+  static void find_comparisons(Node* node, uint step, Unique_Node_List& found);
+
+protected:
+  virtual void post_barrier(GraphKit* kit, Node* ctl, Node* store, Node* obj, Node* adr, uint adr_idx, Node* val,
+                            BasicType bt, bool use_precise) const;
 
 public:
+  virtual bool array_copy_requires_gc_barriers(bool tightly_coupled_alloc, BasicType type, bool is_clone,
+                                               bool is_clone_instance, ArrayCopyPhase phase) const;
+  virtual void eliminate_gc_barrier(PhaseMacroExpand* macro, Node* node) const;
+
   virtual Node* obj_allocate(PhaseMacroExpand* macro, Node* mem, Node* toobig_false, Node* size_in_bytes,
                              Node*& i_o, Node*& needgc_ctrl, Node*& fast_oop_ctrl, Node*& fast_oop_rawmem,
                              intx prefetch_lines) const;
