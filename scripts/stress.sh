@@ -6,7 +6,7 @@
 # ENOUGH + ENOUGH_PER_THREAD MiB for each thread. Logs of runs that are not right are kept in build/stress.
 # Usage: stress.sh [RUNS]     (default: 200). Variables:
 #   PLUGINS            builds to choose from (default: stock)
-#   PLANS              plans to choose from (default: SemiSpace MarkSweep MarkCompact Immix)
+#   PLANS              plans to choose from (default: SemiSpace MarkSweep MarkCompact Immix GenCopy GenImmix StickyImmix)
 #   SEED               start of the random choice (default: 1)
 #   FIRST              number of the first run (default: 1): FIRST=57 stress.sh 1 repeats run 57
 #   DEBUG              fastdebug: the JDK with HotSpot's checks
@@ -25,7 +25,7 @@ ENOUGH=${ENOUGH:-64}
 ENOUGH_PER_THREAD=${ENOUGH_PER_THREAD:-4}
 TIMEOUT=${TIMEOUT:-180}
 read -ra PLUGINS <<<"${PLUGINS:-stock}"
-read -ra PLANS <<<"${PLANS:-SemiSpace MarkSweep MarkCompact Immix}"
+read -ra PLANS <<<"${PLANS:-SemiSpace MarkSweep MarkCompact Immix GenCopy GenImmix StickyImmix}"
 TENTHS=(10 12 15 20 30 50 100)
 THREADS=(1 2 4 8 24 50 100)
 MODES=("" "" "" "-Xint" "-XX:TieredStopAtLevel=1" "-XX:-TieredCompilation" "-XX:ParallelGCThreads=1" "-XX:ParallelGCThreads=8")

@@ -155,7 +155,13 @@ mirror! {
     32 supports_tlab: u32,
     36 supports_compressed_oops: u32,
     40 gc_threads: u32,
+    44 barrier: u32,
 }
+
+/// `THIRD_PARTY_HEAP_BARRIER_NONE`: stores need no barrier.
+pub const BARRIER_NONE: u32 = 0;
+/// `THIRD_PARTY_HEAP_BARRIER_OBJECT`: stores into old objects remember them.
+pub const BARRIER_OBJECT: u32 = 1;
 
 mirror! {
     /// What the VM asks for when the heap is made.
@@ -246,7 +252,7 @@ mirror! {
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 184;
+    Plugin = ThirdPartyHeapPluginTable, 216;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -270,6 +276,10 @@ mirror! {
     160 reserved_bytes: unsafe extern "C" fn() -> u64,
     168 purge: unsafe extern "C" fn(),
     176 hide_free_lists: unsafe extern "C" fn(mutator: Mutator, hide: i32),
+    184 unlogged_bits: unsafe extern "C" fn() -> *mut c_void,
+    192 remember_object: unsafe extern "C" fn(mutator: Mutator, object: *mut c_void),
+    200 remember_slots: unsafe extern "C" fn(mutator: Mutator, first: *mut c_void, count: usize),
+    208 is_partial_collection: unsafe extern "C" fn() -> i32,
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

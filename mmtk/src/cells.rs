@@ -16,7 +16,11 @@ const _: () = assert!(size_of::<Heads>() == size_of::<abi::Heads>());
 /// mutator is bound. Returns how the VM finds the cell for an object, if the plan has cells.
 pub fn connect(plan: &PlanInfo, offset: u32) -> Option<BinTable> {
     mmtk::shardsweep::set_heads_offset(offset as usize);
-    (plan.selector == PlanSelector::MarkSweep).then_some(BinTable {
+    let has_cells = matches!(
+        plan.selector,
+        PlanSelector::MarkSweep | PlanSelector::StickyMarkSweep
+    );
+    has_cells.then_some(BinTable {
         bins: BINS_BY_WORDS.as_ptr(),
         max_bytes: Build::BLOCK_BYTES as u64,
         cell_bytes: CELL_BYTES_BY_BIN.as_ptr(),

@@ -11,6 +11,13 @@ use mmtk::util::{VMMutatorThread, VMThread, VMWorkerThread};
 use mmtk::vm::{Collection, GCThreadContext};
 use mmtk::Mutator;
 
+/// Whether the collection that has been scheduled or runs looks at new objects alone.
+pub fn is_partial<const COMPRESSED: bool>() -> bool {
+    let plan = heap::mmtk::<COMPRESSED>().get_plan();
+    plan.generational()
+        .is_some_and(|plan| plan.is_current_gc_nursery())
+}
+
 /// HotSpot's safepoints.
 pub struct Safepoints;
 

@@ -8,7 +8,9 @@ use crate::active_plan::{self, mutator_ref};
 use crate::address_range::AddressRange;
 use crate::heap::{self, dispatch};
 use crate::options::{self, Settings};
-use crate::{allocation, heap_info, layout, logging, slot, trigger, upcalls, OpenJDK};
+use crate::{
+    allocation, barrier, collection, heap_info, layout, logging, slot, trigger, upcalls, OpenJDK,
+};
 use mmtk::util::heap::vm_layout::VMLayout;
 use mmtk::util::options::GCTriggerSelector;
 use mmtk::util::{Address, ObjectReference, VMMutatorThread, VMWorkerThread};
@@ -66,6 +68,10 @@ static PLUGIN: Plugin = Plugin {
     reserved_bytes,
     purge,
     hide_free_lists,
+    unlogged_bits,
+    remember_object,
+    remember_slots,
+    is_partial_collection,
 };
 
 /// Writes `message` as a C string of at most `size` bytes.
@@ -184,6 +190,8 @@ unsafe extern "C" fn configure(
                 // A malloc library takes its memory where it likes.
                 supports_compressed_oops: (!cfg!(feature = "malloc-libc")).into(),
                 gc_threads: settings.threads.unwrap_or(0).try_into().unwrap_or(u32::MAX),
+                barrier: barrier::of_plan(info.constraints.barrier)
+                    .expect("the table holds no plan with another barrier"),
             }
         };
         *SETTINGS.lock().expect("configure does not panic") = Some(settings);
@@ -458,6 +466,36 @@ unsafe extern "C" fn print_heap(sink: *const TextSink) {
     let text = dispatch!(describe());
     // SAFETY: the VM passes a sink, which takes the text before it returns.
     unsafe { ((*sink).write)((*sink).context, text.as_ptr().cast(), text.len()) };
+}
+
+unsafe extern "C" fn unlogged_bits() -> *mut c_void {
+    fn bits<const COMPRESSED: bool>() -> Address {
+        barrier::unlogged_bits::<COMPRESSED>()
+    }
+    dispatch!(bits()).to_mut_ptr()
+}
+
+unsafe extern "C" fn remember_object(mutator: Mutator, pointer: *mut c_void) {
+    fn remember<const COMPRESSED: bool>(mutator: Mutator, object: ObjectReference) {
+        // SAFETY: the VM passes the calling thread's mutator, or null.
+        unsafe { barrier::remember_object::<COMPRESSED>(mutator, object) }
+    }
+    dispatch!(remember(mutator, object(pointer)))
+}
+
+unsafe extern "C" fn remember_slots(mutator: Mutator, first: *mut c_void, count: usize) {
+    fn remember<const COMPRESSED: bool>(mutator: Mutator, first: Address, count: usize) {
+        // SAFETY: as above.
+        unsafe { barrier::remember_slots::<COMPRESSED>(mutator, first, count) }
+    }
+    dispatch!(remember(mutator, Address::from_mut_ptr(first), count))
+}
+
+unsafe extern "C" fn is_partial_collection() -> i32 {
+    fn partial<const COMPRESSED: bool>() -> bool {
+        collection::is_partial::<COMPRESSED>()
+    }
+    dispatch!(partial()).into()
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod abi;
 mod active_plan;
 mod address_range;
 mod allocation;
+mod barrier;
 #[cfg(feature = "shardsweep")]
 mod cells;
 mod collection;

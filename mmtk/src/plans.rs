@@ -26,8 +26,8 @@ pub struct PlanInfo {
 /// The plan that runs when none is named.
 pub const DEFAULT: PlanSelector = PlanSelector::MarkSweep;
 
-/// The plans that need no barriers.
-pub static PLANS: [PlanInfo; 5] = [
+/// The plans that need no barrier but the object remembering one.
+pub static PLANS: [PlanInfo; 8 + cfg!(feature = "shardsweep") as usize] = [
     PlanInfo {
         name: c"NoGC",
         selector: PlanSelector::NoGC,
@@ -62,6 +62,35 @@ pub static PLANS: [PlanInfo; 5] = [
         constraints: &plan::IMMIX_CONSTRAINTS,
         min_heap_size: MIN_HEAP_SIZE,
         bump_allocation: true,
+    },
+    PlanInfo {
+        name: c"GenCopy",
+        selector: PlanSelector::GenCopy,
+        constraints: &plan::GENCOPY_CONSTRAINTS,
+        min_heap_size: MIN_HEAP_SIZE,
+        bump_allocation: true,
+    },
+    PlanInfo {
+        name: c"GenImmix",
+        selector: PlanSelector::GenImmix,
+        constraints: &plan::GENIMMIX_CONSTRAINTS,
+        min_heap_size: MIN_HEAP_SIZE,
+        bump_allocation: true,
+    },
+    PlanInfo {
+        name: c"StickyImmix",
+        selector: PlanSelector::StickyImmix,
+        constraints: &plan::STICKY_IMMIX_CONSTRAINTS,
+        min_heap_size: MIN_HEAP_SIZE,
+        bump_allocation: true,
+    },
+    #[cfg(feature = "shardsweep")]
+    PlanInfo {
+        name: c"StickyMarkSweep",
+        selector: PlanSelector::StickyMarkSweep,
+        constraints: &plan::STICKY_MARK_SWEEP_CONSTRAINTS,
+        min_heap_size: MIN_HEAP_SIZE,
+        bump_allocation: false,
     },
 ];
 

@@ -97,6 +97,14 @@ pub struct OopSlice<const COMPRESSED: bool> {
     bytes: usize,
 }
 
+impl<const COMPRESSED: bool> OopSlice<COMPRESSED> {
+    /// `count` fields from `start` on.
+    pub fn new(start: Address, count: usize) -> Self {
+        let bytes = count * OopSlot::<COMPRESSED>::FIELD_BYTES;
+        Self { start, bytes }
+    }
+}
+
 /// The slots of an [`OopSlice`].
 pub struct OopSliceIterator<const COMPRESSED: bool> {
     cursor: Address,
@@ -199,10 +207,7 @@ mod tests {
     fn slices() {
         let source = [1u32, 2, 3, 4];
         let mut target = [0u32; 4];
-        let slice = |first: *const u32| OopSlice::<true> {
-            start: Address::from_ptr(first),
-            bytes: 12,
-        };
+        let slice = |first: *const u32| OopSlice::<true>::new(Address::from_ptr(first), 3);
         let from = slice(&source[0]);
         assert_eq!(from.iter_slots().count(), 3);
         let to = slice(target.as_mut_ptr());

@@ -119,6 +119,83 @@ fn live_objects_survive() {
     assert_eq!(vm.element(small, 9), list);
 }
 
+/// Allocates garbage until there has been a partial collection.
+fn collect_partially(vm: &mut FakeVm) {
+    let before = vm.partial_collections();
+    while vm.partial_collections() == before {
+        make_list(vm, 15, 0..1_000);
+    }
+    vm.set_root(15, None);
+}
+
+/// Checks that young objects survive partial collections if old ones alone refer to them.
+#[test]
+fn old_objects_are_remembered() {
+    let (mut vm, _) = in_case!(old_objects_are_remembered);
+    if !vm.has_object_barrier() {
+        return;
+    }
+    const LENGTH: usize = 50_000;
+    for root in 0..2 {
+        let node = vm.alloc(Class::Node);
+        vm.set_root(root, node);
+    }
+    for root in 2..4 {
+        let array = vm.alloc_array(LENGTH);
+        vm.set_root(root, array);
+    }
+    vm.collect();
+    for round in 0..30 {
+        let start = round * 100;
+        let young = |vm: &mut FakeVm, offset| {
+            make_list(vm, 4, start + offset..start + offset + 20);
+            let list = vm.root(4);
+            vm.set_root(4, None);
+            list
+        };
+        let lists = [0, 20, 40, 60].map(|offset| young(&mut vm, offset));
+        let [node, other, array, slots] = [0, 1, 2, 3].map(|root| vm.root(root).unwrap());
+        vm.set_field(node, 0, lists[0]);
+        vm.set_field_by_vm(other, 1, lists[1]);
+        vm.set_element(array, LENGTH - 1, lists[2]);
+        vm.fill_elements(slots, LENGTH / 2, 3, lists[3]);
+        collect_partially(&mut vm);
+        let [node, other, array, slots] = [0, 1, 2, 3].map(|root| vm.root(root).unwrap());
+        let found = [
+            vm.field(node, 0),
+            vm.field(other, 1),
+            vm.element(array, LENGTH - 1),
+            vm.element(slots, LENGTH / 2 + 2),
+        ];
+        for (list, first) in found.into_iter().zip([0, 20, 40, 60]) {
+            vm.set_root(5, list);
+            check_list(&vm, 5, start + first..start + first + 20);
+        }
+        vm.set_root(5, None);
+    }
+}
+
+/// Checks that weak roots are cleared if a partial collection frees what they refer to, whatever its size.
+#[test]
+fn partial_collections_clear_weak_roots() {
+    let (mut vm, _) = in_case!(partial_collections_clear_weak_roots);
+    if !vm.has_object_barrier() {
+        return;
+    }
+    for length in [10, 50_000] {
+        let kept = vm.alloc_array(length);
+        vm.set_root(0, kept);
+        let dropped = vm.alloc_array(length);
+        // The allocation may have moved the first.
+        vm.set_weak_roots(vm.root(0), dropped);
+        collect_partially(&mut vm);
+        assert_eq!(vm.weak_roots(), [vm.root(0), None], "arrays of {length}");
+        // Both are old now.
+        collect_partially(&mut vm);
+        assert_eq!(vm.weak_roots(), [vm.root(0), None], "arrays of {length}");
+    }
+}
+
 #[test]
 fn buffers_are_disjoint_memory() {
     let (mut vm, _) = in_case!(buffers_are_disjoint_memory);

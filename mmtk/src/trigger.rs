@@ -45,16 +45,25 @@ pub fn max_pages() -> usize {
 }
 
 impl Bounds {
-    /// The next size of a heap of `current` pages in which `live` pages have survived, while threads
-    /// wait for `pending` more.
-    fn next_size(&self, current: usize, live: usize, pending: usize) -> usize {
-        let occupied = (live + pending) * 100;
-        let with_free = |percent| occupied.checked_div(100 - percent).unwrap_or(usize::MAX);
-        let at_least = with_free(*self.free_percent.start());
-        let at_most = with_free(*self.free_percent.end());
+    /// The next size of a heap of `current` pages in which `occupied` pages are in use, or are waited
+    /// for by threads, and of which `free` pages at least are to be free.
+    fn next_size(&self, current: usize, occupied: usize, free: usize) -> usize {
+        let with_free = |percent| {
+            (occupied * 100)
+                .checked_div(100 - percent)
+                .unwrap_or(usize::MAX)
+        };
+        let at_least = with_free(*self.free_percent.start()).max(occupied + free);
+        let at_most = with_free(*self.free_percent.end()).max(at_least);
         let size = current.max(at_least).min(at_most);
         size.clamp(self.min.div_ceil(PAGE), self.max.div_ceil(PAGE))
     }
+}
+
+/// Pages that a generational plan needs free after a collection, or else the next one is full: mmtk
+/// wants room for a nursery, of a quarter of the heap and 2 MiB at least, and for its copy.
+fn nursery_room(occupied: usize) -> usize {
+    occupied.max((4 << 20) / PAGE)
 }
 
 /// The policy of the one heap.
@@ -80,10 +89,11 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
     }
 
     fn on_gc_end(&self, mmtk: &'static MMTK<OpenJDK<COMPRESSED>>) {
-        let live = mmtk.get_plan().get_reserved_pages();
-        let pending = self.pending.swap(0, Ordering::Relaxed);
+        let plan = mmtk.get_plan();
+        let occupied = plan.get_reserved_pages() + self.pending.swap(0, Ordering::Relaxed);
         let current = self.current.load(Ordering::Relaxed);
-        let size = bounds().next_size(current, live, pending);
+        let free = plan.generational().map_or(0, |_| nursery_room(occupied));
+        let size = bounds().next_size(current, occupied, free);
         self.current.store(size, Ordering::Relaxed);
     }
 
@@ -133,8 +143,8 @@ mod tests {
         assert_eq!(bounds.next_size(1000, 500, 0), 1000, "half of it is free");
         assert_eq!(bounds.next_size(1000, 900, 0), 1500, "40 % free");
         assert_eq!(bounds.next_size(1000, 150, 0), 500, "70 % free");
-        let waited_for = bounds.next_size(1000, 300, 600);
-        assert_eq!(waited_for, 1500, "what threads wait for counts");
+        assert_eq!(bounds.next_size(1000, 500, 600), 1100, "600 are free");
+        assert_eq!(bounds.next_size(1000, 10, 600), 610, "also of a small heap");
         assert_eq!(bounds.next_size(1000, 0, 0), 200, "-Xms");
         assert_eq!(bounds.next_size(1000, MAX, 0), MAX, "-Xmx");
     }

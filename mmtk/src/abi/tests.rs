@@ -40,6 +40,13 @@ fn c_program() -> String {
     ] {
         writeln!(body, "show(\"{set}\", THIRD_PARTY_HEAP_ROOTS_{set});").unwrap();
     }
+    for barrier in ["NONE", "OBJECT"] {
+        writeln!(
+            body,
+            "show(\"{barrier}\", THIRD_PARTY_HEAP_BARRIER_{barrier});"
+        )
+        .unwrap();
+    }
     format!(
         "#include \"thirdPartyHeapPlugin.h\"\n#include <stdio.h>\n\
          static void show(const char* what, size_t value) {{ printf(\"%s %zu\\n\", what, value); }}\n\
@@ -80,6 +87,7 @@ fn expected() -> String {
         RootSet::ALL.len()
     )
     .unwrap();
+    writeln!(lines, "NONE {BARRIER_NONE}\nOBJECT {BARRIER_OBJECT}").unwrap();
     writeln!(
         lines,
         "bins {BINS}\nversion {ABI_VERSION}\nwide {WIDE_SLOT}"

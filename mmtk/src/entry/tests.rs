@@ -63,6 +63,7 @@ fn configured(options: &CStr, size: u64) -> Result<Plan, String> {
         supports_tlab: 7,
         supports_compressed_oops: 7,
         gc_threads: 7,
+        barrier: 7,
     };
     let mut failed = false;
     let error = error_of(
@@ -106,8 +107,13 @@ fn configure_describes_the_plan() {
         (plan.moves_objects, plan.supports_tlab, plan.gc_threads),
         (0, 0, 0)
     );
+    assert_eq!(plan.barrier, 0);
     let plan = configured(c"plan=NoGC", size).unwrap();
     assert_eq!((plan.collects, plan.supports_tlab), (0, 1));
+    for generational in [c"plan=GenCopy", c"plan=GenImmix", c"plan=StickyImmix"] {
+        let plan = configured(generational, size).unwrap();
+        assert_eq!((plan.barrier, plan.moves_objects), (1, 1));
+    }
     let plan = configured(c"plan=Immix,stress_factor=4096", size).unwrap();
     assert_eq!(plan.supports_tlab, 0, "a stress test sees every allocation");
     assert!(configured(c"plan=None", size)

@@ -93,11 +93,16 @@ unsafe extern "C" fn stop_all_mutators(_worker: Thread) {
 }
 
 unsafe extern "C" fn resume_mutators(_worker: Thread) {
+    // SAFETY: inside a collection.
+    if unsafe { (plugin().is_partial_collection)() } != 0 {
+        PARTIAL_COUNT.fetch_add(1, Ordering::SeqCst);
+    }
     *SAFEPOINT.lock().unwrap() = (SAFEPOINT_COUNT.fetch_add(1, Ordering::SeqCst) + 1, false);
     CHANGED.notify_all();
 }
 
 static SAFEPOINT_COUNT: AtomicUsize = AtomicUsize::new(0);
+static PARTIAL_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 unsafe extern "C" fn block_for_gc(_thread: Thread) {
     let mut state = SAFEPOINT.lock().unwrap();
@@ -528,10 +533,8 @@ impl FakeVm {
     ) -> Option<Oop> {
         let reference = self.alloc(class)?;
         let referent = referent(self);
-        store(
-            reference + test_layout().reference_referent_offset as usize,
-            referent,
-        );
+        let field = reference + test_layout().reference_referent_offset as usize;
+        self.store_into(reference, field, referent);
         Some(reference)
     }
 
@@ -555,6 +558,55 @@ impl FakeVm {
             (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 1);
             (plugin().purge)();
         }
+    }
+
+    /// Whether stores need the object remembering barrier.
+    pub fn has_object_barrier(&self) -> bool {
+        self.plan.barrier == abi::BARRIER_OBJECT
+    }
+
+    fn is_unlogged(&self, object: Oop) -> bool {
+        // SAFETY: the plan has these bits.
+        unsafe {
+            let bits = (plugin().unlogged_bits)() as usize;
+            *((bits + (object >> 6)) as *const u8) >> (object >> 3 & 7) & 1 != 0
+        }
+    }
+
+    /// What the VM does with each store of a reference into an object.
+    fn store_into(&mut self, object: Oop, field: usize, oop: Option<Oop>) {
+        store(field, oop);
+        self.remember(self.mutator, object);
+    }
+
+    fn remember(&mut self, mutator: Mutator, object: Oop) {
+        if self.has_object_barrier() && self.is_unlogged(object) {
+            // SAFETY: this thread's mutator, or null, and an object.
+            unsafe { (plugin().remember_object)(mutator, object as *mut c_void) };
+        }
+    }
+
+    /// As [`Self::set_field`], by a thread that has no mutator.
+    pub fn set_field_by_vm(&mut self, node: Oop, index: usize, oop: Option<Oop>) {
+        store(node + NODE_FIELDS + index * field_bytes(), oop);
+        self.remember(ptr::null_mut(), node);
+    }
+
+    /// Fills a part of an array as a copy does whose code does not know the array.
+    pub fn fill_elements(&mut self, array: Oop, start: usize, count: usize, oop: Option<Oop>) {
+        let first = array + 24 + start * field_bytes();
+        for index in 0..count {
+            store(first + index * field_bytes(), oop);
+        }
+        if self.has_object_barrier() {
+            // SAFETY: this thread's mutator, and fields.
+            unsafe { (plugin().remember_slots)(self.mutator, first as *mut c_void, count) };
+        }
+    }
+
+    /// How many collections there have been that were partial.
+    pub fn partial_collections(&self) -> usize {
+        PARTIAL_COUNT.load(Ordering::SeqCst)
     }
 
     /// How many collections there have been.
@@ -620,7 +672,7 @@ impl FakeVm {
     }
 
     pub fn set_field(&mut self, node: Oop, index: usize, oop: Option<Oop>) {
-        store(node + NODE_FIELDS + index * field_bytes(), oop);
+        self.store_into(node, node + NODE_FIELDS + index * field_bytes(), oop);
     }
 
     pub fn payload(&self, node: Oop) -> u64 {
@@ -638,7 +690,7 @@ impl FakeVm {
     }
 
     pub fn set_element(&mut self, array: Oop, index: usize, oop: Option<Oop>) {
-        store(array + 24 + index * field_bytes(), oop);
+        self.store_into(array, array + 24 + index * field_bytes(), oop);
     }
 
     pub fn referent(&self, reference: Oop) -> Option<Oop> {

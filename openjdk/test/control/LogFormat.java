@@ -19,8 +19,8 @@ public class LogFormat {
     private static final Pattern LINE = Pattern.compile(
             "\\[[0-9.]+s\\]\\[info *\\]\\[gc *\\] GC\\((\\d+)\\) Pause (Full|Young) \\(([^()]+(?:\\(\\))?)\\) (\\d+)M->(\\d+)M\\((\\d+)M\\) \\d+\\.\\d{3}ms");
 
-    /** The third-party heap has no generations. */
-    private static final boolean ONLY_FULL = Child.optionsUnderTest().contains("-XX:+UseThirdPartyHeap");
+    private static final boolean THIRD_PARTY = Child.optionsUnderTest().contains("-XX:+UseThirdPartyHeap");
+    private static final boolean GENERATIONS = Child.optionsUnderTest().stream().anyMatch(option -> option.matches(".*plan=(Gen|Sticky).*"));
 
     private static final boolean OWN_POLICY = Child.optionsUnderTest().stream().anyMatch(option -> option.startsWith("-XX:ThirdPartyHeapPlugin=ms-"));
     private static final Pattern RELEASE = Pattern.compile("release \\d+\\.\\d{3}ms, \\d+ pages uncharged");
@@ -44,18 +44,23 @@ public class LogFormat {
     private static void check(List<Matcher> lines) {
         boolean explicit = false;
         boolean byAllocation = false;
+        boolean young = false;
         Check.that(lines.size() >= 4, "lines of collections: " + lines.size());
         for (int i = 0; i < lines.size(); i++) {
             Matcher line = lines.get(i);
             Check.that(line.matches(), "the form of line " + i + ": " + line);
             Check.equal(i, Integer.parseInt(line.group(1)), "the number of a collection");
-            Check.that(!ONLY_FULL || line.group(2).equals("Full"), "the kind of a collection: " + line.group(2));
+            boolean full = line.group(2).equals("Full");
+            Check.that(!THIRD_PARTY || GENERATIONS || full, "the kind of a collection: " + line.group(2));
+            Check.that(!THIRD_PARTY || full || !line.group(3).equals("System.gc()"), "a program that collects asks for all of the heap");
+            young |= !full;
             explicit |= line.group(3).equals("System.gc()");
             byAllocation |= line.group(3).equals("Allocation Failure");
             Check.that(Integer.parseInt(line.group(6)) <= 64, "the total size of the heap: " + line.group(6));
             Check.that(Integer.parseInt(line.group(4)) <= 64 && Integer.parseInt(line.group(5)) <= 64, "the used size");
         }
         Check.that(explicit && byAllocation, "both causes occur");
+        Check.that(!GENERATIONS || young, "there are partial collections");
     }
 
     public static class Main {

@@ -100,6 +100,9 @@ jint ThirdPartyHeap::initialize() {
     CompressedOops::initialize(_reserved);
   }
 
+  if (ThirdPartyHeapLoader::plan().barrier == THIRD_PARTY_HEAP_BARRIER_OBJECT) {
+    ThirdPartyHeapBarrierSet::set_unlogged_bits((address)plugin()->unlogged_bits());
+  }
   ThirdPartyHeapBarrierSet* const barrier_set = new ThirdPartyHeapBarrierSet();
   BarrierSet::set_barrier_set(barrier_set);
   barrier_set->on_thread_attach(Thread::current());

@@ -3,21 +3,26 @@
  */
 #include "precompiled.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
+#include "gc/thirdparty/thirdPartyHeapBarrierSetRuntime.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
+#include "oops/access.inline.hpp"
+#include "oops/oop.inline.hpp"
 #include "runtime/thread.hpp"
 #include "utilities/macros.hpp"
 #include CPU_HEADER(gc/thirdparty/thirdPartyHeapBarrierSetAssembler)
 #ifdef COMPILER1
-#include "gc/shared/c1/barrierSetC1.hpp"
+#include "gc/thirdparty/c1/thirdPartyHeapBarrierSetC1.hpp"
 #endif
 #ifdef COMPILER2
 #include "gc/thirdparty/c2/thirdPartyHeapBarrierSetC2.hpp"
 #endif
 
+address ThirdPartyHeapBarrierSet::_unlogged_bits = NULL;
+
 ThirdPartyHeapBarrierSet::ThirdPartyHeapBarrierSet() : BarrierSet(
     make_barrier_set_assembler<ThirdPartyHeapBarrierSetAssembler>(),
-    make_barrier_set_c1<BarrierSetC1>(),
+    make_barrier_set_c1<ThirdPartyHeapBarrierSetC1>(),
     make_barrier_set_c2<ThirdPartyHeapBarrierSetC2>(),
     NULL /* barrier_set_nmethod */,
     BarrierSet::FakeRtti(BarrierSet::ThirdPartyHeapBarrierSet)) {}
@@ -41,4 +46,21 @@ void ThirdPartyHeapBarrierSet::on_thread_detach(Thread* thread) {
     ThirdPartyHeapThreadLocalData::set_mutator(thread, NULL);
     ThirdPartyHeapLoader::plugin()->destroy_mutator(mutator);
   }
+}
+
+// C2 leaves barriers out of stores into an object that it has just allocated. If a
+// collection has made the object old before the compiled code got it, all of these
+// stores are announced here.
+void ThirdPartyHeapBarrierSet::on_slowpath_allocation_exit(JavaThread* thread, oop new_obj) {
+  object_written(new_obj);
+}
+
+void ThirdPartyHeapBarrierSet::remember(oop object) {
+  if (is_unlogged(object)) {
+    ThirdPartyHeapBarrierSetRuntime::remember_object(object, Thread::current());
+  }
+}
+
+void ThirdPartyHeapBarrierSet::remember_elements(void* first, size_t count) {
+  ThirdPartyHeapBarrierSetRuntime::remember_elements(first, count);
 }

@@ -22,14 +22,10 @@
 
 bool ThirdPartyHeapClassUnloading::_is_marking = false;
 
-bool ThirdPartyHeapClassUnloading::is_on() {
-  return ClassUnloading;
-}
-
-void ThirdPartyHeapClassUnloading::begin() {
+void ThirdPartyHeapClassUnloading::begin(bool partial) {
   ClassLoaderDataGraph::clear_claimed_marks();
   nmethod::oops_do_marking_prologue();
-  _is_marking = is_on();
+  _is_marking = ClassUnloading && !partial;
 }
 
 void ThirdPartyHeapClassUnloading::begin_second_scan() {
@@ -60,8 +56,11 @@ void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosur
   }
 }
 
-void ThirdPartyHeapClassUnloading::end() {
+void ThirdPartyHeapClassUnloading::end(bool partial) {
   nmethod::oops_do_marking_epilogue();
+  if (partial) {
+    return;
+  }
   // Also the metadata of classes that could not be linked, or were redefined.
   ClassLoaderDataGraph::purge(true /* at_safepoint */);
   DEBUG_ONLY(MetaspaceUtils::verify();)

@@ -20,15 +20,12 @@ class ThirdPartyHeapClassUnloading : AllStatic {
 private:
   static bool _is_marking;
 
-  // Whether the collection that begins unloads classes.
-  static bool is_on();
-
 public:
   // Whether class loader data and nmethods are held weakly now.
   static bool is_marking() { return _is_marking; }
 
-  // Before roots are scanned.
-  static void begin();
+  // Before roots are scanned. A partial collection unloads nothing.
+  static void begin(bool partial);
   // Before roots are scanned for a second time.
   static void begin_second_scan();
 
@@ -39,7 +36,7 @@ public:
   static void unload(BoolObjectClosure* is_alive, OopClosure* forward);
 
   // After the collection, when compiled code has been fixed.
-  static void end();
+  static void end(bool partial);
 };
 
 #endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCLASSUNLOADING_HPP

@@ -16,32 +16,35 @@
 #include "runtime/os.hpp"
 
 // The heap is printed for the log alone, not for the history in the hs_err file: the plugin looks at all of its blocks for it.
-ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause) :
+ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause, bool partial) :
     _heap(heap),
+    _partial(partial),
     _gc_id(),
     _cause(heap, cause),
     _active(),
-    _service(SvcGCMarker::FULL),
-    _soft_refs(heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
+    _service(partial ? SvcGCMarker::MINOR : SvcGCMarker::FULL),
+    _soft_refs(!partial && heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
     _tracer(cause),
     _start(heap->used()),
     _metaspace_before(MetaspaceUtils::get_combined_statistics()),
-    _stats(heap->memory_manager(), cause, "end of major GC"),
+    _stats(heap->memory_manager(), cause, partial ? "end of minor GC" : "end of major GC"),
     _counters(heap->counters()->collector()),
     _cpu_time(&_tracer),
-    _time("Pause Full", NULL /* the tracer has a phase for it */, cause, true /* log_heap_usage */) {
+    _time(partial ? "Pause Young" : "Pause Full", NULL /* the tracer has a phase for it */, cause, true /* log_heap_usage */) {
   _tracer.report_start(_heap);
   if (log_is_enabled(Debug, gc, heap)) {
     _heap->print_heap_before_gc();
   }
-  _heap->increment_total_collections(true);
+  _heap->increment_total_collections(!_partial);
   _heap->ensure_parsability(true);
   verify(VerifyBeforeGC, "Before GC");
-  _heap->pre_full_gc_dump(timer());
+  if (!_partial) {
+    _heap->pre_full_gc_dump(timer());
+  }
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::clear();
 #endif
-  ThirdPartyHeapClassUnloading::begin();
+  ThirdPartyHeapClassUnloading::begin(_partial);
 }
 
 ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
@@ -51,25 +54,33 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   if (!_heap->supports_object_pinning()) {
     ThirdPartyHeapRoots::fix_compiled_code();
   }
-  ThirdPartyHeapClassUnloading::end();
+  ThirdPartyHeapClassUnloading::end(_partial);
   verify(VerifyAfterGC, "After GC");
   advance_soft_reference_clock();
   _heap->resize_all_tlabs();
   _heap->update_capacity_and_used_at_gc();
+  if (!_partial) {
+    end_full_collection();
+  }
+  MetaspaceUtils::print_metaspace_change(_metaspace_before);
+  if (log_is_enabled(Debug, gc, heap)) {
+    _heap->print_heap_after_gc();
+  }
+  if (!_partial) {
+    _heap->post_full_gc_dump(timer());
+  }
+  log_references();
+  _tracer.report_end(_heap);
+  _heap->counters()->update_all();
+  MemoryService::track_memory_usage();
+}
+
+void ThirdPartyHeapCollection::end_full_collection() {
   _heap->record_whole_heap_examined_timestamp();
   // A program that asks for collections may have as many as it likes.
   const bool near_limit = GCCause::is_allocation_failure_gc(_heap->gc_cause()) &&
                           _heap->overhead_limit()->record(_start, _heap->is_full(), _heap->used());
   _heap->soft_ref_policy()->set_should_clear_all_soft_refs(near_limit);
-  MetaspaceUtils::print_metaspace_change(_metaspace_before);
-  if (log_is_enabled(Debug, gc, heap)) {
-    _heap->print_heap_after_gc();
-  }
-  _heap->post_full_gc_dump(timer());
-  log_references();
-  _tracer.report_end(_heap);
-  _heap->counters()->update_all();
-  MemoryService::track_memory_usage();
 }
 
 void ThirdPartyHeapCollection::verify(bool asked_for, const char* when) {

@@ -23,6 +23,7 @@ class ThirdPartyHeap;
 class ThirdPartyHeapCollection : public StackObj {
 private:
   ThirdPartyHeap* const   _heap;
+  const bool              _partial; // looks at new objects alone
   GCIdMark                _gc_id;
   GCCauseSetter           _cause;
   IsGCActiveMark          _active;
@@ -36,12 +37,13 @@ private:
   GCTraceCPUTime          _cpu_time;
   GCTraceTime(Info, gc)   _time;
 
+  void end_full_collection();
   void verify(bool asked_for, const char* when);
   void log_references();
   static void advance_soft_reference_clock();
 
 public:
-  ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause);
+  ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause, bool partial);
   ~ThirdPartyHeapCollection();
 
   GCTimer* timer() { return _tracer.timer(); }

@@ -134,7 +134,8 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
   }
 
   {
-    ThirdPartyHeapCollection collection(_heap, cause);
+    const bool partial = ThirdPartyHeapLoader::plugin()->is_partial_collection() != 0;
+    ThirdPartyHeapCollection collection(_heap, cause, partial);
     GCTraceTime(Debug, gc, phases) phase("Plugin", collection.timer());
     change_state(StopRequested, Stopped);
     wait_for_plugin(collection.timer());

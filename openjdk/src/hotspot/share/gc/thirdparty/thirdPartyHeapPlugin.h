@@ -134,7 +134,19 @@ typedef struct ThirdPartyHeapPlan {
   uint32_t    supports_tlab;        /* alloc_tlab gives buffers */
   uint32_t    supports_compressed_oops; /* 0: objects may lie where narrow oops cannot reach */
   uint32_t    gc_threads;           /* "threads" as set by an option, 0 if not set */
+  uint32_t    barrier;              /* what stores of references need: a ThirdPartyHeapBarrier */
 } ThirdPartyHeapPlan;
+
+/* The barriers that a plan can ask for. */
+enum ThirdPartyHeapBarrier {
+  THIRD_PARTY_HEAP_BARRIER_NONE   = 0,
+  /*
+   * Object remembering. An object whose unlogged bit is set is remembered at the first store into it: before the next
+   * safepoint the VM calls remember_object. The bit of an object is bit (object >> 3) & 7 of the byte at
+   * unlogged_bits() + (object >> 6).
+   */
+  THIRD_PARTY_HEAP_BARRIER_OBJECT = 1
+};
 
 /* What the VM asks for when the heap is made. */
 typedef struct ThirdPartyHeapConfig {
@@ -287,6 +299,16 @@ typedef struct ThirdPartyHeapPluginTable {
 
   /* Whether the thread's free lists are to stay empty, so that the VM calls alloc for each object. By the mutator's thread. */
   void (*hide_free_lists)(ThirdPartyHeapMutator* mutator, int32_t hide);
+
+  /* The unlogged bits, as if they began at address 0. Only if the plan asks for the object barrier, after initialize. */
+  void* (*unlogged_bits)(void);
+  /* A reference is stored into this object, whose unlogged bit is or was set. Null as mutator: the thread has none. */
+  void (*remember_object)(ThirdPartyHeapMutator* mutator, void* object);
+  /* References are stored into so many fields in a row of an object that the VM does not know. */
+  void (*remember_slots)(ThirdPartyHeapMutator* mutator, void* first, size_t count);
+
+  /* Whether the collection that is about to begin, or runs, looks at new objects alone. */
+  int32_t (*is_partial_collection)(void);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */

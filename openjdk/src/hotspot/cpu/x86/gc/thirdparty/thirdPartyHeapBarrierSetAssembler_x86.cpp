@@ -3,9 +3,17 @@
  */
 #include "precompiled.hpp"
 #include "asm/macroAssembler.hpp"
+#include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSetAssembler_x86.hpp"
+#include "gc/thirdparty/thirdPartyHeapBarrierSetRuntime.hpp"
 #include "gc/thirdparty/thirdPartyHeapBins.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
+#include "runtime/vm_version.hpp"
+#ifdef COMPILER1
+#include "c1/c1_LIRAssembler.hpp"
+#include "c1/c1_MacroAssembler.hpp"
+#include "gc/thirdparty/c1/thirdPartyHeapBarrierSetC1.hpp"
+#endif
 
 #define __ masm->
 
@@ -60,3 +68,103 @@ void ThirdPartyHeapBarrierSetAssembler::eden_allocate(MacroAssembler* masm, Regi
     take(masm, obj, head, heads, 0, slow_case);
   }
 }
+
+// Most objects that are stored into are young, and so are their neighbours: the byte is 0.
+void ThirdPartyHeapBarrierSetAssembler::test_unlogged(MacroAssembler* masm, Register object, Register tmp) {
+  assert_different_registers(object, tmp, rscratch1);
+  const Register byte = rscratch1;
+  Label done;
+  __ movptr(tmp, object);
+  __ shrptr(tmp, ThirdPartyHeapBarrierSet::ByteShift);
+  __ movptr(byte, (intptr_t)ThirdPartyHeapBarrierSet::unlogged_bits());
+  __ movzbl(byte, Address(byte, tmp, Address::times_1));
+  __ testl(byte, byte);
+  __ jcc(Assembler::zero, done);
+  const Register bit = tmp;
+  __ movl(bit, object);
+  __ shrl(bit, ThirdPartyHeapBarrierSet::BitShift);
+  __ andl(bit, 7);
+  if (VM_Version::supports_bmi2()) {
+    __ shrxl(byte, byte, bit);
+  } else {
+    if (bit != rcx) __ xchgptr(rcx, bit);
+    __ shrl(byte);
+    if (bit != rcx) __ xchgptr(rcx, bit);
+  }
+  __ testl(byte, 1);
+  __ bind(done);
+}
+
+void ThirdPartyHeapBarrierSetAssembler::oop_store_at(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
+                                                     Address dst, Register val, Register tmp1, Register tmp2) {
+  BarrierSetAssembler::store_at(masm, decorators, type, dst, val, tmp1, tmp2);
+  const bool stores_null = val == noreg;
+  if (!ThirdPartyHeapBarrierSet::has_object_barrier() || stores_null || (decorators & IN_HEAP) == 0) {
+    return;
+  }
+  // The address is that of a field or an element: its base is the object.
+  const Register object = dst.base();
+  Label done;
+  test_unlogged(masm, object, object != tmp2 ? tmp2 : tmp1);
+  __ jcc(Assembler::zero, done);
+  __ pusha();
+  __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_object), object, r15_thread);
+  __ popa();
+  __ bind(done);
+}
+
+void ThirdPartyHeapBarrierSetAssembler::arraycopy_prologue(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
+                                                           Register src, Register dst, Register count) {
+  if (ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    ModRefBarrierSetAssembler::arraycopy_prologue(masm, decorators, type, src, dst, count);
+  }
+}
+
+void ThirdPartyHeapBarrierSetAssembler::arraycopy_epilogue(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
+                                                           Register src, Register dst, Register count) {
+  if (ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    ModRefBarrierSetAssembler::arraycopy_epilogue(masm, decorators, type, src, dst, count);
+  }
+}
+
+// The stubs are called by compiled code with addresses of elements: which array it is they do not know. An array
+// that is not initialized yet is fresh: if a collection made it old, all of it has been remembered since.
+void ThirdPartyHeapBarrierSetAssembler::gen_write_ref_array_post_barrier(MacroAssembler* masm, DecoratorSet decorators,
+                                                                         Register addr, Register count, Register tmp) {
+  if ((decorators & IS_DEST_UNINITIALIZED) != 0) {
+    return;
+  }
+  assert_different_registers(c_rarg0, count);
+  __ pusha();
+  __ mov(c_rarg0, addr);
+  __ mov(c_rarg1, count);
+  __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_elements), 2);
+  __ popa();
+}
+
+#ifdef COMPILER1
+
+#undef __
+#define __ ce->masm()->
+
+void ThirdPartyHeapBarrierSetAssembler::generate_c1_remember_stub(LIR_Assembler* ce, ThirdPartyHeapRememberStub* stub) {
+  const ThirdPartyHeapBarrierSetC1* const c1 = (ThirdPartyHeapBarrierSetC1*)BarrierSet::barrier_set()->barrier_set_c1();
+  __ bind(*stub->entry());
+  ce->store_parameter(stub->object()->as_register(), 0);
+  __ call(RuntimeAddress(c1->remember_runtime_code_blob()->code_begin()));
+  __ jmp(*stub->continuation());
+}
+
+#undef __
+#define __ sasm->
+
+void ThirdPartyHeapBarrierSetAssembler::generate_c1_remember_runtime_stub(StubAssembler* sasm) {
+  __ prologue("third_party_heap_remember", false);
+  __ save_live_registers_no_oop_map(true);
+  __ load_parameter(0, c_rarg0);
+  __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_object), c_rarg0, r15_thread);
+  __ restore_live_registers(true);
+  __ epilogue();
+}
+
+#endif // COMPILER1

@@ -4,14 +4,39 @@
 #ifndef CPU_X86_GC_THIRDPARTY_THIRDPARTYHEAPBARRIERSETASSEMBLER_X86_HPP
 #define CPU_X86_GC_THIRDPARTY_THIRDPARTYHEAPBARRIERSETASSEMBLER_X86_HPP
 
-#include "gc/shared/barrierSetAssembler.hpp"
+#include "gc/shared/modRefBarrierSetAssembler.hpp"
 
-// Allocation by the interpreter and C1. Where threads have no TLABs, HotSpot allocates
-// in the eden that they share; here that is a pop from one of the thread's free lists.
-class ThirdPartyHeapBarrierSetAssembler : public BarrierSetAssembler {
+class LIR_Assembler;
+class StubAssembler;
+class ThirdPartyHeapRememberStub;
+
+// Allocation by the interpreter and C1, and the object remembering barrier of the
+// interpreter, C1 and the arraycopy stubs, if the plan has one. Where threads have no
+// TLABs, HotSpot allocates in the eden that they share; here that is a pop from one of
+// the thread's free lists.
+class ThirdPartyHeapBarrierSetAssembler : public ModRefBarrierSetAssembler {
+protected:
+  virtual void oop_store_at(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
+                            Address dst, Register val, Register tmp1, Register tmp2);
+  virtual void gen_write_ref_array_post_barrier(MacroAssembler* masm, DecoratorSet decorators,
+                                                Register addr, Register count, Register tmp);
+
 public:
   virtual void eden_allocate(MacroAssembler* masm, Register thread, Register obj, Register var_size_in_bytes,
                              int con_size_in_bytes, Register t1, Label& slow_case);
+
+  virtual void arraycopy_prologue(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
+                                  Register src, Register dst, Register count);
+  virtual void arraycopy_epilogue(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
+                                  Register src, Register dst, Register count);
+
+  // Sets the zero flag if the object's unlogged bit is not set. Kills tmp and rscratch1.
+  static void test_unlogged(MacroAssembler* masm, Register object, Register tmp);
+
+#ifdef COMPILER1
+  static void generate_c1_remember_stub(LIR_Assembler* ce, ThirdPartyHeapRememberStub* stub);
+  static void generate_c1_remember_runtime_stub(StubAssembler* sasm);
+#endif
 };
 
 #endif // CPU_X86_GC_THIRDPARTY_THIRDPARTYHEAPBARRIERSETASSEMBLER_X86_HPP

@@ -3,6 +3,8 @@
  */
 #include "precompiled.hpp"
 #include "gc/thirdparty/c2/thirdPartyHeapBarrierSetC2.hpp"
+#include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
+#include "gc/thirdparty/thirdPartyHeapBarrierSetRuntime.hpp"
 #include "gc/thirdparty/thirdPartyHeapBins.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "opto/addnode.hpp"
@@ -10,10 +12,14 @@
 #include "opto/cfgnode.hpp"
 #include "opto/connode.hpp"
 #include "opto/convertnode.hpp"
+#include "opto/graphKit.hpp"
+#include "opto/idealKit.hpp"
 #include "opto/macro.hpp"
 #include "opto/memnode.hpp"
 #include "opto/mulnode.hpp"
+#include "opto/rootnode.hpp"
 #include "opto/subnode.hpp"
+#include "opto/type.hpp"
 
 // Branches on a comparison: returns the control of the case in which the test holds; ctrl becomes that of the other.
 Node* ThirdPartyHeapBarrierSetC2::split(PhaseMacroExpand* macro, Node*& ctrl, Node* cmp, int test, float probability) {
@@ -121,4 +127,91 @@ Node* ThirdPartyHeapBarrierSetC2::obj_allocate(PhaseMacroExpand* macro, Node* me
   fast_oop_rawmem = merge(macro, region, Type::MEMORY, TypeRawPtr::BOTTOM, bumped.mem, popped.mem);
   i_o = merge(macro, region, Type::ABIO, NULL, bump_i_o, i_o);
   return merge(macro, region, TypeRawPtr::BOTTOM, NULL, bumped.address, popped.address);
+}
+
+const TypeFunc* ThirdPartyHeapBarrierSetC2::remember_type() {
+  const Type** arguments = TypeTuple::fields(3);
+  arguments[TypeFunc::Parms + 0] = TypeX_X;        // the object: not as an oop, or it would escape
+  arguments[TypeFunc::Parms + 1] = Type::HALF;
+  arguments[TypeFunc::Parms + 2] = TypeRawPtr::NOTNULL; // the thread
+  const TypeTuple* const domain = TypeTuple::make(TypeFunc::Parms + 3, arguments);
+  const TypeTuple* const range = TypeTuple::make(TypeFunc::Parms, TypeTuple::fields(0));
+  return TypeFunc::make(domain, range);
+}
+
+#define __ ideal.
+
+void ThirdPartyHeapBarrierSetC2::post_barrier(GraphKit* kit, Node* ctl, Node* store, Node* obj, Node* adr, uint adr_idx,
+                                              Node* val, BasicType bt, bool use_precise) const {
+  if (!ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    return;
+  }
+  // Null is neither young nor old.
+  if (val != NULL && val->is_Con()) {
+    const Type* const type = val->bottom_type();
+    if (type == TypePtr::NULL_PTR || type == Type::TOP) {
+      return;
+    }
+  }
+  if (obj == kit->just_allocated_object(kit->control())) {
+    return;
+  }
+
+  IdealKit ideal(kit, true);
+  const float unlikely = PROB_UNLIKELY(0.999);
+  Node* const zero = __ ConI(0);
+  Node* const object = __ CastPX(__ ctrl(), obj);
+  Node* const bits = kit->makecon(TypeRawPtr::make(ThirdPartyHeapBarrierSet::unlogged_bits()));
+  Node* const byte_offset = __ URShiftX(object, __ ConI(ThirdPartyHeapBarrierSet::ByteShift));
+  Node* const byte_address = __ AddP(__ top(), bits, byte_offset);
+  Node* const byte = __ load(__ ctrl(), byte_address, TypeInt::UBYTE, T_BOOLEAN, Compile::AliasIdxRaw);
+  __ if_then(byte, BoolTest::ne, zero, unlikely); {
+    Node* const index = __ URShiftX(object, __ ConI(ThirdPartyHeapBarrierSet::BitShift));
+    Node* const bit = __ AndI(kit->gvn().transform(new ConvL2INode(index)), __ ConI(7));
+    Node* const shifted = kit->gvn().transform(new URShiftINode(byte, bit));
+    __ if_then(__ AndI(shifted, __ ConI(1)), BoolTest::ne, zero, unlikely); {
+      const address slow_path = CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_object);
+      __ make_leaf_call(remember_type(), slow_path, "remember_object", object, __ top(), __ thread());
+    } __ end_if();
+  } __ end_if();
+  kit->final_sync(ideal);
+}
+
+#undef __
+
+bool ThirdPartyHeapBarrierSetC2::array_copy_requires_gc_barriers(bool tightly_coupled_alloc, BasicType type, bool is_clone,
+                                                                 bool is_clone_instance, ArrayCopyPhase phase) const {
+  return ThirdPartyHeapBarrierSet::has_object_barrier() && is_reference_type(type) && !tightly_coupled_alloc;
+}
+
+// The object is not allocated after all. Each comparison of its byte with 0 is decided, which leaves the rest of the
+// barrier without a way to it.
+void ThirdPartyHeapBarrierSetC2::eliminate_gc_barrier(PhaseMacroExpand* macro, Node* node) const {
+  if (ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    assert(node->Opcode() == Op_CastP2X, "where the barrier begins");
+    ResourceMark rm;
+    Unique_Node_List comparisons;
+    find_comparisons(node, 0, comparisons);
+    assert(comparisons.size() != 0, "a barrier compares");
+    for (uint i = 0; i < comparisons.size(); i++) {
+      macro->replace_node(comparisons.at(i), macro->makecon(TypeInt::CC_EQ));
+    }
+    macro->replace_node(node, macro->top());
+  }
+}
+
+// Follows CastP2X -> URShiftX -> AddP -> LoadUB -> CmpI.
+void ThirdPartyHeapBarrierSetC2::find_comparisons(Node* node, uint step, Unique_Node_List& found) {
+  static const int path[] = { Op_URShiftX, Op_AddP, Op_LoadUB, Op_CmpI };
+  for (DUIterator_Fast imax, i = node->fast_outs(imax); i < imax; i++) {
+    Node* const user = node->fast_out(i);
+    if (user->Opcode() != path[step]) {
+      continue;
+    }
+    if (step + 1 == ARRAY_SIZE(path)) {
+      found.push(user);
+    } else {
+      find_comparisons(user, step + 1, found);
+    }
+  }
 }

@@ -4,10 +4,20 @@
 #ifndef SHARE_GC_THIRDPARTY_C2_THIRDPARTYHEAPBARRIERSETC2_HPP
 #define SHARE_GC_THIRDPARTY_C2_THIRDPARTYHEAPBARRIERSETC2_HPP
 
-#include "gc/shared/c2/barrierSetC2.hpp"
+#include "gc/shared/c2/modRefBarrierSetC2.hpp"
+
+class TypeFunc;
+class Unique_Node_List;
 
 // Allocation by C2: a cell that the thread has, if the plugin gives threads cells.
-class ThirdPartyHeapBarrierSetC2 : public BarrierSetC2 {
+// And the object remembering barrier behind stores, if the plan has one:
+//
+//   byte = unlogged_bits[object >> 6]
+//   if (byte != 0 && ((byte >> (object >> 3 & 7)) & 1) != 0) remember(object)
+//
+// There is none behind the stores into an object that has just been allocated, see
+// ThirdPartyHeapBarrierSet::on_slowpath_allocation_exit.
+class ThirdPartyHeapBarrierSetC2 : public ModRefBarrierSetC2 {
 private:
   // A way to a cell: the cell, and the control and memory behind it.
   struct Cell {
@@ -22,8 +32,18 @@ private:
   static Cell bump(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* head, Node* cell_bytes, Node*& no_region_ctrl,
                    Node*& i_o, intx prefetch_lines);
   static Cell pop(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* head, Node*& no_cell_ctrl);
+  static const TypeFunc* remember_type();
+  static void find_comparisons(Node* node, uint step, Unique_Node_List& found);
+
+protected:
+  virtual void post_barrier(GraphKit* kit, Node* ctl, Node* store, Node* obj, Node* adr, uint adr_idx, Node* val,
+                            BasicType bt, bool use_precise) const;
 
 public:
+  virtual bool array_copy_requires_gc_barriers(bool tightly_coupled_alloc, BasicType type, bool is_clone,
+                                               bool is_clone_instance, ArrayCopyPhase phase) const;
+  virtual void eliminate_gc_barrier(PhaseMacroExpand* macro, Node* node) const;
+
   virtual Node* obj_allocate(PhaseMacroExpand* macro, Node* mem, Node* toobig_false, Node* size_in_bytes,
                              Node*& i_o, Node*& needgc_ctrl, Node*& fast_oop_ctrl, Node*& fast_oop_rawmem,
                              intx prefetch_lines) const;

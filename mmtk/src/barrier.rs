@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The object remembering barrier of generational plans: the slow path, behind the test of the
+//! unlogged bit that the VM does inline.
+
+use crate::active_plan::mutator_ref;
+use crate::slot::{OopSlice, OopSlot};
+use crate::{abi, heap, OpenJDK};
+use mmtk::plan::BarrierSelector;
+use mmtk::util::metadata::side_metadata::SideMetadataSpec;
+use mmtk::util::{Address, ObjectReference, VMMutatorThread, VMThread};
+use mmtk::vm::{ObjectModel, VMBinding};
+use mmtk::{memory_manager, Mutator};
+use std::sync::Mutex;
+
+/// `ThirdPartyHeapBarrier`: what the VM is told of a plan's barrier. None: it has none for it.
+pub fn of_plan(selector: BarrierSelector) -> Option<u32> {
+    match selector {
+        BarrierSelector::NoBarrier => Some(abi::BARRIER_NONE),
+        BarrierSelector::ObjectBarrier => Some(abi::BARRIER_OBJECT),
+        BarrierSelector::SATBBarrier => None,
+    }
+}
+
+/// Where the unlogged bits would begin for address 0.
+pub fn unlogged_bits<const COMPRESSED: bool>() -> Address {
+    type Model<const COMPRESSED: bool> = <OpenJDK<COMPRESSED> as VMBinding>::VMObjectModel;
+    let spec: &SideMetadataSpec =
+        <Model<COMPRESSED> as ObjectModel<OpenJDK<COMPRESSED>>>::GLOBAL_LOG_BIT_SPEC
+            .as_spec()
+            .extract_side_spec();
+    // What the VM's code takes for granted.
+    assert!(spec.log_num_of_bits == 0 && spec.log_bytes_in_region == 3);
+    spec.get_starting_address()
+}
+
+/// The mutator of all threads that have none, such as the VM thread. It never allocates, and mmtk
+/// does not find it among the others: what it remembers is handed over at once.
+static OF_OTHER_THREADS: Mutex<usize> = Mutex::new(0);
+
+/// Runs `remember` with the mutator of the calling thread, or if that has none, of all such threads.
+///
+/// # Safety
+/// `raw` must be null or the mutator of the calling thread.
+#[inline(always)]
+unsafe fn with_mutator<const COMPRESSED: bool>(
+    raw: abi::Mutator,
+    remember: impl FnOnce(&mut Mutator<OpenJDK<COMPRESSED>>),
+) {
+    if !raw.is_null() {
+        // SAFETY: promised by the caller.
+        return remember(unsafe { mutator_ref(raw) });
+    }
+    let mut shared = OF_OTHER_THREADS.lock().expect("no holder panics");
+    if *shared == 0 {
+        let nobody = VMMutatorThread(VMThread::UNINITIALIZED);
+        let mutator = memory_manager::bind_mutator(heap::mmtk::<COMPRESSED>(), nobody);
+        *shared = Box::into_raw(mutator) as usize;
+    }
+    // SAFETY: made above, never freed, and the lock keeps others from it.
+    let mutator = unsafe { mutator_ref(*shared as abi::Mutator) };
+    remember(mutator);
+    memory_manager::flush_mutator(mutator);
+}
+
+/// Has `object` scanned in the next partial collection, if that is not settled yet.
+///
+/// # Safety
+/// As for [`with_mutator`].
+pub unsafe fn remember_object<const COMPRESSED: bool>(raw: abi::Mutator, object: ObjectReference) {
+    // The plans remember the object as a whole, whichever slot is written.
+    let slot = OopSlot::from_field(object.to_raw_address());
+    // SAFETY: promised by the caller.
+    unsafe {
+        with_mutator::<COMPRESSED>(raw, |mutator| {
+            mutator
+                .barrier
+                .object_reference_write_slow(object, slot, None)
+        });
+    }
+}
+
+/// Has `count` slots from `start` on scanned in the next partial collection.
+///
+/// # Safety
+/// As for [`with_mutator`].
+pub unsafe fn remember_slots<const COMPRESSED: bool>(
+    raw: abi::Mutator,
+    start: Address,
+    count: usize,
+) {
+    let slots = OopSlice::new(start, count);
+    // SAFETY: promised by the caller.
+    unsafe {
+        with_mutator::<COMPRESSED>(raw, |mutator| {
+            mutator
+                .barrier
+                .memory_region_copy_post(slots.clone(), slots)
+        });
+    }
+}

@@ -1,0 +1,111 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#include "precompiled.hpp"
+#include "c1/c1_LIRAssembler.hpp"
+#include "c1/c1_LIRGenerator.hpp"
+#include "c1/c1_MacroAssembler.hpp"
+#include "c1/c1_Runtime1.hpp"
+#include "gc/shared/barrierSet.hpp"
+#include "gc/thirdparty/c1/thirdPartyHeapBarrierSetC1.hpp"
+#include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
+#include "utilities/macros.hpp"
+#include CPU_HEADER(gc/thirdparty/thirdPartyHeapBarrierSetAssembler)
+
+static ThirdPartyHeapBarrierSetAssembler* assembler() {
+  return (ThirdPartyHeapBarrierSetAssembler*)BarrierSet::barrier_set()->barrier_set_assembler();
+}
+
+void ThirdPartyHeapRememberStub::emit_code(LIR_Assembler* ce) {
+  assembler()->generate_c1_remember_stub(ce, this);
+}
+
+void ThirdPartyHeapRememberStub::visit(LIR_OpVisitState* visitor) {
+  visitor->do_slow_case();
+  visitor->do_input(_object);
+}
+
+// Compares as not equal if the object is unlogged.
+class LIR_OpThirdPartyHeapUnloggedTest : public LIR_Op {
+private:
+  LIR_Opr _object;
+  LIR_Opr _tmp;
+
+public:
+  LIR_OpThirdPartyHeapUnloggedTest(LIR_Opr object, LIR_Opr tmp) : LIR_Op(), _object(object), _tmp(tmp) {}
+
+  virtual void visit(LIR_OpVisitState* state) {
+    state->do_input(_object);
+    state->do_temp(_object);
+    state->do_temp(_tmp);
+  }
+
+  virtual void emit_code(LIR_Assembler* ce) {
+    assembler()->test_unlogged(ce->masm(), _object->as_register(), _tmp->as_pointer_register());
+  }
+
+  virtual void print_instr(outputStream* out) const {
+    _object->print(out);
+    out->print(" ");
+  }
+
+#ifndef PRODUCT
+  virtual const char* name() const { return "lir_third_party_heap_unlogged_test"; }
+#endif
+};
+
+#ifdef ASSERT
+#define __ access.gen()->lir(__FILE__, __LINE__)->
+#else
+#define __ access.gen()->lir()->
+#endif
+
+void ThirdPartyHeapBarrierSetC1::post_barrier(LIRAccess& access) {
+  if (!ThirdPartyHeapBarrierSet::has_object_barrier() || !access.is_oop() || (access.decorators() & IN_HEAP) == 0) {
+    return;
+  }
+  LIR_Opr object = access.base().opr();
+  if (!object->is_register()) {
+    const LIR_Opr loaded = access.gen()->new_register(T_OBJECT);
+    __ move(object, loaded);
+    object = loaded;
+  }
+  __ append(new LIR_OpThirdPartyHeapUnloggedTest(object, access.gen()->new_pointer_register()));
+  CodeStub* const stub = new ThirdPartyHeapRememberStub(object);
+  __ branch(lir_cond_notEqual, stub);
+  __ branch_destination(stub->continuation());
+}
+
+#undef __
+
+void ThirdPartyHeapBarrierSetC1::store_at_resolved(LIRAccess& access, LIR_Opr value) {
+  BarrierSetC1::store_at_resolved(access, value);
+  post_barrier(access);
+}
+
+LIR_Opr ThirdPartyHeapBarrierSetC1::atomic_cmpxchg_at_resolved(LIRAccess& access, LIRItem& cmp_value, LIRItem& new_value) {
+  const LIR_Opr result = BarrierSetC1::atomic_cmpxchg_at_resolved(access, cmp_value, new_value);
+  post_barrier(access);
+  return result;
+}
+
+LIR_Opr ThirdPartyHeapBarrierSetC1::atomic_xchg_at_resolved(LIRAccess& access, LIRItem& value) {
+  const LIR_Opr result = BarrierSetC1::atomic_xchg_at_resolved(access, value);
+  post_barrier(access);
+  return result;
+}
+
+class ThirdPartyHeapRememberStubClosure : public StubAssemblerCodeGenClosure {
+public:
+  virtual OopMapSet* generate_code(StubAssembler* sasm) {
+    assembler()->generate_c1_remember_runtime_stub(sasm);
+    return NULL;
+  }
+};
+
+void ThirdPartyHeapBarrierSetC1::generate_c1_runtime_stubs(BufferBlob* buffer_blob) {
+  if (ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    ThirdPartyHeapRememberStubClosure closure;
+    _remember_runtime_code_blob = Runtime1::generate_blob(buffer_blob, -1, "third_party_heap_remember", false, &closure);
+  }
+}

@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
+ */
+#ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPBARRIERSETRUNTIME_HPP
+#define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPBARRIERSETRUNTIME_HPP
+
+#include "memory/allStatic.hpp"
+#include "oops/oopsHierarchy.hpp"
+
+class Thread;
+
+// What compiled code and the interpreter call behind their inline part of the barrier.
+// These are leaf calls: they neither block nor reach a safepoint.
+class ThirdPartyHeapBarrierSetRuntime : public AllStatic {
+public:
+  static void remember_object(oopDesc* object, Thread* thread);
+  static void remember_elements(void* first, size_t count);
+};
+
+#endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPBARRIERSETRUNTIME_HPP

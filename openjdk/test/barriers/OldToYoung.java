@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary Young objects that only old ones refer to survive, and are found where they have moved: by every way to store a reference, in the
+ * interpreter, C1 and C2, with and without compressed oops, with a small nursery.
+ * @library /lib
+ * @modules jdk.unsupported
+ * @run main/othervm/native/timeout=400 OldToYoung
+ */
+
+import heap.Check;
+import heap.Child;
+import heap.Heap;
+import java.util.List;
+
+public class OldToYoung {
+    public static void main(String[] args) throws Exception {
+        for (String mode : List.of("-Xint", "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation", "-XX:+TieredCompilation")) {
+            child(mode).variable("MMTK_NURSERY", "Fixed:1048576").mustExitCleanly(0);
+            child(mode, "-XX:-UseCompressedOops").variable("MMTK_NURSERY", "Fixed:1048576").mustExitCleanly(0);
+        }
+        // A collection may come with each allocation that the compiled code leaves to the runtime.
+        child("-XX:-TieredCompilation").variable("MMTK_STRESS_FACTOR", "100000").mustExitCleanly(0);
+    }
+
+    private static Child child(String... options) {
+        return Child.with("-Djava.library.path=" + System.getProperty("java.library.path"), "-Xmx128m").and(options).main(Main.class);
+    }
+
+    public static class Main {
+        private static final int ROUNDS = 25;
+        private static final int HOLDERS = 600;
+
+        public static void main(String[] args) throws Exception {
+            for (Routes.Route route : Routes.all()) {
+                Routes.Holder[] holders = new Routes.Holder[route.shared() ? 1 : HOLDERS];
+                for (int i = 0; i < holders.length; i++) {
+                    holders[i] = new Routes.Holder();
+                }
+                Heap.collect(1);
+                for (int round = 0; round < ROUNDS; round++) {
+                    run(route, holders, round);
+                }
+            }
+        }
+
+        private static void run(Routes.Route route, Routes.Holder[] holders, int round) throws Exception {
+            for (int i = 0; i < HOLDERS; i++) {
+                route.store(holders[i % holders.length], new int[] {round, i});
+            }
+            long before = Heap.collections();
+            // Not without an end: other collectors may have a larger nursery.
+            for (int i = 0; i < 100 && Heap.collections() == before; i++) {
+                Heap.churn(Heap.MIB);
+            }
+            Check.that(Heap.collections() > before, "a collection came");
+            for (int i = HOLDERS - holders.length; i < HOLDERS; i++) {
+                int[] found = route.load(holders[i % holders.length]);
+                Check.that(found.length == 2 && found[0] == round && found[1] == i,
+                        route.name() + ", round " + round + ", holder " + i + ": found " + java.util.Arrays.toString(found));
+            }
+        }
+    }
+}
