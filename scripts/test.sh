@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 source ./lib.sh
 source ./rust.sh
 
-STEPS=(shell rust java build image bad-input heap debug python jtreg)
+STEPS=(shell rust malloc java build image bad-input heap debug python jtreg)
 
 test_shell() {
   need_packages shellcheck patch rsync
@@ -32,6 +32,8 @@ test_rust() {
   # The lock-free parts under every interleaving.
   RUSTFLAGS="--cfg loom" cargo test --manifest-path "$ROOT/policy/Cargo.toml" --release --test loom --target-dir "$OUT/cargo-loom"
 }
+
+test_malloc() { ./test-malloc.sh; }
 
 test_java() {
   need_packages maven openjdk-17-jdk-headless

@@ -79,6 +79,8 @@ mod directory;
 mod heads;
 mod heap;
 mod local;
+#[cfg(feature = "malloc")]
+pub mod malloc;
 mod marks;
 #[doc(hidden)]
 pub mod pages;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The functions that a program knows by the names of the C library, with its `errno`.
+
+use super::prefixed::{self, with_errno};
+use libc::{c_int, c_void, size_t};
+use shardsweep_policy::malloc as ours;
+use std::ptr::null_mut;
+
+macro_rules! export {
+    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? $body:block)*) => {
+        $(
+            /// As the C library's.
+            ///
+            /// # Safety
+            /// As there.
+            $(#[$attribute])*
+            #[no_mangle]
+            pub unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? $body
+        )*
+    };
+}
+
+export! {
+    fn malloc(size: size_t) -> *mut c_void {
+        with_errno(ours::malloc(size))
+    }
+
+    fn calloc(count: size_t, size: size_t) -> *mut c_void {
+        with_errno(ours::calloc(count, size))
+    }
+
+    fn free(pointer: *mut c_void) {
+        // SAFETY: promised by the caller.
+        unsafe { ours::free(pointer.cast()) }
+    }
+
+    fn cfree(pointer: *mut c_void) {
+        // SAFETY: promised by the caller.
+        unsafe { ours::free(pointer.cast()) }
+    }
+
+    fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_void {
+        // SAFETY: promised by the caller.
+        unsafe { prefixed::shardsweep_realloc(pointer, size) }
+    }
+
+    fn reallocarray(pointer: *mut c_void, count: size_t, size: size_t) -> *mut c_void {
+        // SAFETY: promised by the caller.
+        unsafe { prefixed::shardsweep_reallocarray(pointer, count, size) }
+    }
+
+    fn posix_memalign(result: *mut *mut c_void, align: size_t, size: size_t) -> c_int {
+        // SAFETY: promised by the caller.
+        unsafe { prefixed::shardsweep_posix_memalign(result, align, size) }
+    }
+
+    fn aligned_alloc(align: size_t, size: size_t) -> *mut c_void {
+        prefixed::shardsweep_aligned_alloc(align, size)
+    }
+
+    fn memalign(align: size_t, size: size_t) -> *mut c_void {
+        // glibc rounds the alignment up.
+        match align.max(1).checked_next_power_of_two() {
+            Some(align) => prefixed::shardsweep_aligned_alloc(align, size),
+            None => with_errno(null_mut()),
+        }
+    }
+
+    fn valloc(size: size_t) -> *mut c_void {
+        prefixed::shardsweep_aligned_alloc(shardsweep_policy::PAGE_BYTES, size)
+    }
+
+    fn pvalloc(size: size_t) -> *mut c_void {
+        let page = shardsweep_policy::PAGE_BYTES;
+        match size.max(1).checked_next_multiple_of(page) {
+            Some(size) => prefixed::shardsweep_aligned_alloc(page, size),
+            None => with_errno(null_mut()),
+        }
+    }
+
+    fn malloc_usable_size(pointer: *mut c_void) -> size_t {
+        // SAFETY: promised by the caller.
+        unsafe { ours::usable_size(pointer.cast()) }
+    }
+}

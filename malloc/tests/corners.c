@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The corner cases of C's malloc family, by the names of the C library. Each case is named on the command line; the exit code says
+// whether it holds. To be run with libshardsweep_malloc.so preloaded, and it must hold without, too: it asks for nothing that only
+// one malloc does.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(condition)                                                                  \
+  do {                                                                                    \
+    if (!(condition)) {                                                                   \
+      fprintf(stderr, "corners.c:%d: not so: %s\n", __LINE__, #condition);                \
+      _exit(1);                                                                           \
+    }                                                                                     \
+  } while (0)
+
+// What the compiler cannot see through: it knows malloc too well.
+static void *volatile sink;
+static volatile size_t big = SIZE_MAX / 2;
+
+static void *hide(void *pointer) {
+  sink = pointer;
+  return sink;
+}
+
+static void fill(unsigned char *at, size_t bytes, unsigned seed) {
+  for (size_t i = 0; i < bytes; i++) at[i] = (unsigned char)(i * 31 + seed);
+}
+
+static int holds(const unsigned char *at, size_t bytes, unsigned seed) {
+  for (size_t i = 0; i < bytes; i++)
+    if (at[i] != (unsigned char)(i * 31 + seed)) return 0;
+  return 1;
+}
+
+static void size_zero(void) {
+  void *a = hide(malloc(0)), *b = hide(malloc(0)), *c = hide(calloc(0, 8)), *d = hide(calloc(8, 0));
+  CHECK(a && b && c && d && a != b && c != d && b != c);
+  free(a), free(b), free(c), free(d);
+  free(NULL);
+  void *e = hide(realloc(NULL, 0));
+  CHECK(e);
+  CHECK(hide(realloc(e, 0)) == NULL);
+  void *f = NULL;
+  CHECK(posix_memalign(&f, 64, 0) == 0);
+  free(f);
+}
+
+static void too_much(void) {
+  errno = 0;
+  CHECK(hide(malloc(big)) == NULL && errno == ENOMEM);
+  errno = 0;
+  CHECK(hide(malloc(SIZE_MAX - 4096 + big - big)) == NULL && errno == ENOMEM);
+  errno = 0;
+  CHECK(hide(calloc(big, 3)) == NULL && errno == ENOMEM);
+  errno = 0;
+  CHECK(hide(calloc(SIZE_MAX / 16 + 2, 16 + big - big)) == NULL && errno == ENOMEM);
+  unsigned char *kept = hide(malloc(100));
+  fill(kept, 100, 1);
+  errno = 0;
+  CHECK(hide(realloc(hide(kept), big)) == NULL && errno == ENOMEM);
+  errno = 0;
+  CHECK(hide(reallocarray(hide(kept), big, 4)) == NULL && errno == ENOMEM);
+  CHECK(holds(kept, 100, 1));
+  free(kept);
+  void *unset = &unset;
+  CHECK(posix_memalign(&unset, 64, big) == ENOMEM && unset == &unset);
+  errno = 0;
+  CHECK(hide(memalign(4096, big)) == NULL && errno == ENOMEM);
+  CHECK(hide(pvalloc(SIZE_MAX - 10 + big - big)) == NULL);
+}
+
+static void alignment(void) {
+  CHECK(posix_memalign(&(void *){NULL}, 3, 8) == EINVAL);
+  CHECK(posix_memalign(&(void *){NULL}, 4, 8) == EINVAL);
+  CHECK(posix_memalign(&(void *){NULL}, 24, 8) == EINVAL);
+  for (size_t align = 8; align <= 4 << 20; align *= 2) {
+    static const size_t sizes[] = {0, 1, 7, 24, 100, 1000, 1025, 5000, 70000, 300000, 5 << 20};
+    void *all[2][11];
+    for (int round = 0; round < 2; round++)
+      for (int i = 0; i < 11; i++) {
+        void *p = NULL;
+        if (round) {
+          p = hide(aligned_alloc(align, sizes[i]));
+        } else {
+          CHECK(posix_memalign(&p, align, sizes[i]) == 0);
+        }
+        CHECK(p && (uintptr_t)p % align == 0);
+        CHECK(malloc_usable_size(p) >= sizes[i]);
+        fill(p, sizes[i], (unsigned)i + 1);
+        all[round][i] = p;
+      }
+    for (int round = 0; round < 2; round++)
+      for (int i = 0; i < 11; i++) {
+        CHECK(holds(all[round][i], sizes[i], (unsigned)i + 1));
+        // An aligned cell can grow as any other.
+        unsigned char *p = hide(realloc(all[round][i], sizes[i] + 5000));
+        CHECK(p && holds(p, sizes[i], (unsigned)i + 1));
+        free(p);
+      }
+  }
+  void *v = hide(valloc(10)), *w = hide(pvalloc(10)), *m = hide(memalign(8192, 10));
+  CHECK((uintptr_t)v % 4096 == 0 && (uintptr_t)w % 4096 == 0 && (uintptr_t)m % 8192 == 0);
+  CHECK(malloc_usable_size(w) >= 4096);
+  free(v), free(w), free(m);
+  for (size_t size = 16; size < 200000; size += size / 7 + 1) {
+    void *p = hide(malloc(size));
+    CHECK((uintptr_t)p % 16 == 0);
+    free(p);
+  }
+}
+
+static void usable(void) {
+  CHECK(malloc_usable_size(NULL) == 0);
+  for (size_t size = 1; size < 6 << 20; size += size / 5 + 1) {
+    unsigned char *p = hide(malloc(size)), *q = hide(malloc(size));
+    size_t bytes = malloc_usable_size(p);
+    CHECK(bytes >= size);
+    fill(p, bytes, 3);
+    fill(q, malloc_usable_size(q), 4);
+    CHECK(holds(p, bytes, 3));
+    free(p), free(q);
+  }
+}
+
+static void zeroed(void) {
+  for (int round = 0; round < 3; round++)
+    for (size_t size = 1; size < 20 << 20; size += size / 2 + 1) {
+      unsigned char *p = hide(calloc(1, size));
+      CHECK(p);
+      for (size_t i = 0; i < size; i++) CHECK(p[i] == 0);
+      memset(p, 0xa5, size);
+      free(p);
+    }
+}
+
+static void realloc_every_way(void) {
+  static const size_t sizes[] = {1,     8,     16,     24,      100,     1000,    1024,    1025,    8000,    9000,
+                                 60000, 66000, 200000, 1 << 20, 3 << 20, 4 << 20, 5 << 20, 9 << 20, 20 << 20};
+  const int count = sizeof sizes / sizeof *sizes;
+  for (int from = 0; from < count; from++)
+    for (int to = 0; to < count; to++) {
+      size_t least = sizes[from] < sizes[to] ? sizes[from] : sizes[to];
+      unsigned char *p = hide(malloc(sizes[from]));
+      fill(p, sizes[from], 9);
+      p = hide(realloc(p, sizes[to]));
+      CHECK(p && malloc_usable_size(p) >= sizes[to] && holds(p, least, 9));
+      fill(p, sizes[to], 10);
+      CHECK(holds(p, sizes[to], 10));
+      free(p);
+    }
+  // A buffer that grows by the page, beside another.
+  unsigned char *grows = NULL, *other = NULL;
+  for (size_t bytes = 4096; bytes < 6 << 20; bytes += 40960) {
+    grows = hide(realloc(grows, bytes));
+    other = hide(realloc(other, bytes));
+    CHECK(grows && other);
+    fill(grows + bytes - 4096, 4096, 1);
+    fill(other + bytes - 4096, 4096, 2);
+    CHECK(holds(grows + bytes - 4096, 4096, 1));
+  }
+  free(grows), free(other);
+}
+
+static void no_memory(void) {
+  struct rlimit limit = {1 << 30, 1 << 30};
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  static const size_t sizes[] = {24, 1000, 30000, 100000, 3 << 20, 40 << 20};
+  for (int round = 0; round < 2; round++)
+    for (int i = 0; i < 6; i++) {
+      void **list = NULL, **p;
+      size_t count = 0;
+      errno = 0;
+      while ((p = hide(malloc(sizes[i])))) {
+        *p = list;
+        list = p;
+        count++;
+      }
+      CHECK(errno == ENOMEM && count * sizes[i] > 500u << 20);
+      while (list) {
+        p = *list;
+        free(list);
+        list = p;
+      }
+    }
+}
+
+static void *come_and_go(void *mine) {
+  void **kept = mine;
+  void *mixed[40];
+  for (int i = 0; i < 40; i++) {
+    mixed[i] = hide(malloc((size_t)(i * 37 % 900)));
+    CHECK(mixed[i]);
+  }
+  for (int i = 0; i < 40; i++)
+    if (i != 7) free(mixed[i]);
+  // The next thread frees it.
+  free(*kept);
+  *kept = mixed[7];
+  return NULL;
+}
+
+static size_t resident_kib(void) {
+  FILE *file = fopen("/proc/self/statm", "r");
+  size_t all = 0, resident = 0;
+  CHECK(file && fscanf(file, "%zu %zu", &all, &resident) == 2);
+  fclose(file);
+  return resident * 4;
+}
+
+static void threads_come_and_go(void) {
+  void *kept[8] = {NULL};
+  size_t before = 0;
+  for (int round = 0; round < 1250; round++) {
+    pthread_t threads[8];
+    for (int i = 0; i < 8; i++) CHECK(pthread_create(&threads[i], NULL, come_and_go, &kept[i]) == 0);
+    for (int i = 0; i < 8; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+    if (round == 100) before = resident_kib();
+  }
+  for (int i = 0; i < 8; i++) free(kept[i]);
+  // What threads leave behind is used again.
+  CHECK(resident_kib() < before + 4096);
+}
+
+static volatile int stop;
+
+static void *churn(void *argument) {
+  void *all[64] = {NULL};
+  for (unsigned i = (unsigned)(uintptr_t)argument; !stop; i = i * 1103515245 + 12345) {
+    void **slot = &all[i >> 16 & 63];
+    free(*slot);
+    *slot = hide(malloc(i >> 8 & 4095));
+  }
+  for (int i = 0; i < 64; i++) free(all[i]);
+  return NULL;
+}
+
+static void fork_under_load(void) {
+  pthread_t threads[3];
+  for (uintptr_t i = 0; i < 3; i++) CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
+  for (int round = 0; round < 200; round++) {
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+      alarm(60);
+      stop = 1;
+      churn((void *)1);
+      pthread_t thread;
+      stop = 0;
+      CHECK(pthread_create(&thread, NULL, churn, (void *)7) == 0);
+      for (int i = 0; i < 1000; i++) free(hide(malloc((size_t)i * 50)));
+      stop = 1;
+      CHECK(pthread_join(thread, NULL) == 0);
+      _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+  }
+  stop = 1;
+  for (int i = 0; i < 3; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+// A ring between two threads: what one allocates, the other frees.
+static void *volatile ring[512];
+
+static void *consume(void *count) {
+  for (size_t i = 0; i < (size_t)count; i++) {
+    void *p;
+    while (!(p = __atomic_exchange_n(&ring[i % 512], NULL, __ATOMIC_ACQUIRE))) sched_yield();
+    size_t bytes = *(size_t *)p;
+    CHECK(holds((unsigned char *)p + sizeof bytes, bytes - sizeof bytes, (unsigned)bytes));
+    free(p);
+  }
+  return NULL;
+}
+
+static void producer_and_consumer(void) {
+  const size_t count = 100000;
+  pthread_t consumer;
+  CHECK(pthread_create(&consumer, NULL, consume, (void *)count) == 0);
+  unsigned seed = 1;
+  size_t early = 0;
+  for (size_t i = 0; i < count; i++) {
+    seed = seed * 1103515245 + 12345;
+    size_t bytes = 8 + (seed >> 16) % (i % 1000 ? 500 : 150000);
+    size_t *p = hide(malloc(bytes));
+    *p = bytes;
+    fill((unsigned char *)(p + 1), bytes - sizeof bytes, (unsigned)bytes);
+    while (__atomic_load_n(&ring[i % 512], __ATOMIC_RELAXED)) sched_yield();
+    __atomic_store_n(&ring[i % 512], p, __ATOMIC_RELEASE);
+    if (i == count / 4) early = resident_kib();
+  }
+  CHECK(pthread_join(consumer, NULL) == 0);
+  // No blow-up: what is in flight is bounded.
+  CHECK(resident_kib() < 2 * early + 8192);
+}
+
+static const struct {
+  const char *name;
+  void (*run)(void);
+} cases[] = {{"size-zero", size_zero},
+             {"too-much", too_much},
+             {"alignment", alignment},
+             {"usable", usable},
+             {"zeroed", zeroed},
+             {"realloc", realloc_every_way},
+             {"no-memory", no_memory},
+             {"threads", threads_come_and_go},
+             {"fork", fork_under_load},
+             {"producer-consumer", producer_and_consumer}};
+
+int main(int count, char **arguments) {
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    if (count == 1) {
+      puts(cases[i].name);
+    } else if (strcmp(arguments[1], cases[i].name) == 0) {
+      cases[i].run();
+      return 0;
+    }
+  }
+  return count == 1 ? 0 : 2;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Blocks whose thread has ended while cells of them are in use. Whoever frees a cell of one becomes its owner; so does
+//! a thread that needs a block and finds one of its bin.
+
+use super::arena::ARENA;
+use super::block::Block;
+use super::chunk::Chunk;
+use super::heap::Heap;
+use super::release;
+use crate::size_class::Bin;
+use std::ptr::{null_mut, with_exposed_provenance};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Abandoned blocks that one search looks at, at most.
+const MAX_VISITS: usize = 32;
+
+/// Gives up a block of the calling thread that is in no queue, and in which no free is delayed.
+pub(crate) fn abandon(block: &'static Block) {
+    block.owner.store(0, Relaxed);
+    block.heap.store(null_mut(), Relaxed);
+    loop {
+        block.collect();
+        if block.used.get() == 0 {
+            release::release(block);
+            return;
+        }
+        note(block, true);
+        if block.thread_free.abandon() {
+            ARENA.counters.blocks_abandoned.fetch_add(1, Relaxed);
+            return;
+        }
+        note(block, false);
+    }
+}
+
+/// Says in the chunk whether the block may be abandoned, so that a search finds it. Huge ones are found by their frees alone.
+fn note(block: &Block, abandoned: bool) {
+    if release::is_huge(block) {
+        return;
+    }
+    let start = Chunk::start_of(block.start.get());
+    // SAFETY: the header of a block is in its chunk, which stays.
+    let chunk = unsafe { &*with_exposed_provenance::<Chunk>(start) };
+    let bit = 1 << Chunk::slot(block.first_page.get() as usize);
+    if abandoned {
+        chunk.abandoned.fetch_or(bit, Relaxed);
+        ARENA.abandoned.fetch_add(1, Relaxed);
+    } else {
+        chunk.abandoned.fetch_and(!bit, Relaxed);
+        ARENA.abandoned.fetch_sub(1, Relaxed);
+    }
+}
+
+/// The calling thread, whose heap this is, has become the owner of a block that was abandoned, with cells that were freed.
+pub(crate) fn claimed(heap: &Heap, block: &'static Block, list: usize) {
+    note(block, false);
+    ARENA.counters.blocks_adopted.fetch_add(1, Relaxed);
+    heap.take_over(block, list);
+}
+
+/// An abandoned block of the bin that has a free cell, for the heap. On the way, empty blocks are released.
+pub(crate) fn adopt(heap: &Heap, bin: Bin) -> Option<&'static Block> {
+    if ARENA.abandoned.load(Relaxed) == 0 {
+        return None;
+    }
+    let (len, from) = (ARENA.len(), ARENA.adopt_from.load(Relaxed));
+    let mut visits = 0;
+    for step in 0..len {
+        let index = (from + step) % len;
+        let Some(chunk) = ARENA.chunk(index) else {
+            continue;
+        };
+        let mut slots = chunk.abandoned.load(Relaxed);
+        while slots != 0 {
+            let block = chunk.block(slots.trailing_zeros() as usize);
+            slots &= slots - 1;
+            visits += 1;
+            if let Some(block) = try_adopt(heap, block, bin) {
+                ARENA.adopt_from.store(index, Relaxed);
+                return Some(block);
+            }
+        }
+        if visits >= MAX_VISITS {
+            ARENA.adopt_from.store(index + 1, Relaxed);
+            return None;
+        }
+    }
+    None
+}
+
+fn try_adopt(heap: &Heap, block: &'static Block, bin: Bin) -> Option<&'static Block> {
+    let list = block.thread_free.claim()?;
+    if block.bin.get() as usize == bin.index() {
+        claimed(heap, block, list);
+        block.collect();
+        if block.free.get() != 0 || block.grow() {
+            heap.remove(block);
+            heap.push_front(block);
+            return Some(block);
+        }
+        // The next search of the bin puts it on the full list.
+        return None;
+    }
+    note(block, false);
+    block.put_back(list);
+    abandon(block);
+    None
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The functions of C's `malloc` family, without its names and its `errno`: null says that the OS has no memory.
+
+use super::block::Block;
+use super::chunk::block_of;
+use super::heap::Heap;
+use super::{large, release, sizes, thread};
+use crate::config::PAGE_BYTES;
+use std::ptr::{null_mut, with_exposed_provenance_mut};
+
+/// Bytes at multiples of 16, or of 8 if they are 8 or less. A size of 0 has an address of its own, too.
+#[inline(always)]
+pub fn malloc(size: usize) -> *mut u8 {
+    // SAFETY: there is always one, and it stays while the thread runs.
+    heap_malloc(unsafe { &*thread::default_heap() }, size)
+}
+
+/// As [`malloc`], in a heap of the calling thread.
+#[inline(always)]
+pub fn heap_malloc(heap: &Heap, size: usize) -> *mut u8 {
+    with_exposed_provenance_mut(heap.allocate(size))
+}
+
+/// As [`malloc`] of `count * size` bytes that are zero.
+#[inline]
+pub fn calloc(count: usize, size: usize) -> *mut u8 {
+    // SAFETY: as in `malloc`.
+    heap_calloc(unsafe { &*thread::default_heap() }, count, size)
+}
+
+/// As [`calloc`], in a heap of the calling thread.
+pub fn heap_calloc(heap: &Heap, count: usize, size: usize) -> *mut u8 {
+    let Some(bytes) = count.checked_mul(size) else {
+        return null_mut();
+    };
+    let cell = heap.allocate(bytes);
+    if cell == 0 {
+        return null_mut();
+    }
+    let pointer = with_exposed_provenance_mut::<u8>(cell);
+    if bytes <= sizes::MAX_BINNED_BYTES || !is_zero(cell) {
+        // SAFETY: the cell has so many bytes.
+        unsafe { pointer.write_bytes(0, bytes) };
+    }
+    pointer
+}
+
+/// Whether nothing was ever written to the cell, which is a block of its own.
+fn is_zero(cell: usize) -> bool {
+    // SAFETY: it was just allocated.
+    unsafe { block_of(cell) }.fresh.get()
+}
+
+/// Frees what one of these functions returned; null is nothing to free.
+///
+/// # Safety
+/// It was not freed before, and is not used any further.
+#[inline(always)]
+pub unsafe fn free(pointer: *mut u8) {
+    if !pointer.is_null() {
+        // SAFETY: promised by the caller.
+        unsafe { release::free(pointer.expose_provenance()) };
+    }
+}
+
+/// Bytes that the program may use at `pointer`, which one of these functions returned: at least those it asked for.
+///
+/// # Safety
+/// It was not freed.
+pub unsafe fn usable_size(pointer: *const u8) -> usize {
+    if pointer.is_null() {
+        return 0;
+    }
+    #[cfg(feature = "secure")]
+    super::secure::check_address(pointer.addr());
+    // SAFETY: promised by the caller.
+    unsafe { block_of(pointer.addr()) }.cell_bytes.get()
+}
+
+/// Bytes at a multiple of `align`, a power of two.
+pub fn aligned_alloc(align: usize, size: usize) -> *mut u8 {
+    // SAFETY: as in `malloc`.
+    heap_aligned_alloc(unsafe { &*thread::default_heap() }, align, size)
+}
+
+/// As [`aligned_alloc`], in a heap of the calling thread.
+pub fn heap_aligned_alloc(heap: &Heap, align: usize, size: usize) -> *mut u8 {
+    debug_assert!(align.is_power_of_two());
+    if align <= 8 || align == 16 && size > 8 {
+        return heap_malloc(heap, size);
+    }
+    let bin = if align <= PAGE_BYTES {
+        sizes::aligned_bin(size, align)
+    } else {
+        None
+    };
+    let cell = match (bin, thread::heap_or_start(heap)) {
+        // The cells of a bin are at multiples of their size from the start of a page.
+        (Some(bin), Some(heap)) => heap.allocate(bin.cell_bytes()),
+        (None, Some(heap)) => {
+            heap.beat();
+            large::allocate(heap, size, align)
+        }
+        (_, None) => 0,
+    };
+    with_exposed_provenance_mut(cell)
+}
+
+/// Makes what is at `pointer` `size` bytes long, elsewhere if need be. Null leaves it as it was.
+///
+/// # Safety
+/// As for [`free`], unless null is returned.
+pub unsafe fn realloc(pointer: *mut u8, size: usize) -> *mut u8 {
+    // SAFETY: promised by the caller.
+    unsafe { aligned_realloc(pointer, 8, size) }
+}
+
+/// As [`realloc`], at a multiple of `align`, a power of two, at which `pointer` must be too.
+///
+/// # Safety
+/// As for [`realloc`].
+pub unsafe fn aligned_realloc(pointer: *mut u8, align: usize, size: usize) -> *mut u8 {
+    if pointer.is_null() {
+        return aligned_alloc(align, size);
+    }
+    // SAFETY: promised by the caller.
+    let usable = unsafe { usable_size(pointer) };
+    // SAFETY: promised by the caller.
+    if unsafe { resize_in_place(pointer, usable, size) } {
+        return pointer;
+    }
+    let new = aligned_alloc(align, size);
+    if !new.is_null() {
+        // SAFETY: both have as many bytes, and the new ones were free.
+        unsafe {
+            new.copy_from_nonoverlapping(pointer, usable.min(size));
+            free(pointer);
+        }
+    }
+    new
+}
+
+/// Whether `size` bytes are well kept where they are.
+unsafe fn resize_in_place(pointer: *mut u8, usable: usize, size: usize) -> bool {
+    if size <= usable && size >= usable / 2 {
+        return true;
+    }
+    // SAFETY: promised by the caller.
+    let block: &Block = unsafe { block_of(pointer.addr()) };
+    block.is_single()
+        && size > sizes::MAX_BINNED_BYTES
+        && block.owner() == thread::default_heap().addr()
+        && large::resize_in_place(block, size)
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! All chunks of the process, and the runs of pages in them that become blocks.
+//!
+//! Nothing here is locked, so a thread that a fork left behind in the middle of it stops nobody. Chunks stay mapped:
+//! what is free in them is given back to the OS page by page, after a delay.
+
+use super::block::Block;
+use super::chunk::{Chunk, HEADER_PAGES, MAX_BLOCK_PAGES};
+use super::{options, os};
+use crate::config::{CHUNK_BYTES, PAGE_BYTES};
+use crate::pages::{runs, Source, Wanted, CHUNK_PAGES};
+use std::ops::Range;
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
+
+/// 512 GiB.
+const MAX_CHUNKS: usize = 1 << 17;
+
+/// Numbers for the statistics, and for the tests.
+pub(crate) struct Counters {
+    pub blocks_claimed: AtomicUsize,
+    pub blocks_adopted: AtomicUsize,
+    pub blocks_abandoned: AtomicUsize,
+    pub pages_reset: AtomicUsize,
+    pub huge_now: AtomicUsize,
+    pub huge_total: AtomicUsize,
+    pub threads: AtomicUsize,
+}
+
+pub(crate) struct Arena {
+    chunks: [AtomicPtr<Chunk>; MAX_CHUNKS],
+    len: AtomicUsize,
+    /// For each chunk whether it may have a run for the shortest block.
+    room: [AtomicU64; MAX_CHUNKS / 64],
+    dirty_pages: AtomicUsize,
+    /// When dirty pages are to be given back, in milliseconds; 0 where there are none.
+    reset_at: AtomicU64,
+    /// Blocks without an owner.
+    pub abandoned: AtomicUsize,
+    /// Chunks that are unmapped but for their header.
+    parked: AtomicUsize,
+    /// The chunk at which the next search for an abandoned block begins.
+    pub adopt_from: AtomicUsize,
+    pub counters: Counters,
+}
+
+pub(crate) static ARENA: Arena = Arena {
+    chunks: [const { AtomicPtr::new(null_mut()) }; MAX_CHUNKS],
+    len: AtomicUsize::new(0),
+    room: [const { AtomicU64::new(0) }; MAX_CHUNKS / 64],
+    dirty_pages: AtomicUsize::new(0),
+    reset_at: AtomicU64::new(0),
+    abandoned: AtomicUsize::new(0),
+    parked: AtomicUsize::new(0),
+    adopt_from: AtomicUsize::new(0),
+    counters: Counters {
+        blocks_claimed: AtomicUsize::new(0),
+        blocks_adopted: AtomicUsize::new(0),
+        blocks_abandoned: AtomicUsize::new(0),
+        pages_reset: AtomicUsize::new(0),
+        huge_now: AtomicUsize::new(0),
+        huge_total: AtomicUsize::new(0),
+        threads: AtomicUsize::new(0),
+    },
+};
+
+impl Arena {
+    /// Chunk `index`, if there is one.
+    pub fn chunk(&self, index: usize) -> Option<&'static Chunk> {
+        let chunk = self.chunks.get(index)?.load(Acquire);
+        // SAFETY: the chunk was whole when it came here, and stays mapped.
+        unsafe { chunk.as_ref() }
+    }
+
+    /// Number of chunks.
+    pub fn len(&self) -> usize {
+        self.len.load(Acquire).min(MAX_CHUNKS)
+    }
+
+    /// A header for a block of `pages` pages at a multiple of `align` pages: `init` is still to be called. None where the
+    /// OS has no memory.
+    pub fn claim(&self, bin: u8, cell_bytes: usize, pages: usize, align: usize) -> Option<&Block> {
+        debug_assert!(pages <= MAX_BLOCK_PAGES);
+        let guarded = pages + cfg!(feature = "secure") as usize;
+        let wanted = Wanted {
+            least: guarded,
+            most: guarded,
+            align,
+        };
+        let (chunk, run, dirty) = self.find(wanted).or_else(|| self.add_chunk(wanted))?;
+        let run = run.start..run.start + pages;
+        #[cfg(feature = "secure")]
+        super::secure::guard(chunk.start() + run.end * PAGE_BYTES, 1);
+        let slot = Chunk::slot(run.start);
+        chunk.set_slots(run.clone(), slot);
+        let block = chunk.block(slot);
+        let start = chunk.start() + run.start * PAGE_BYTES;
+        block.init(bin, cell_bytes, start, run);
+        block.fresh.set(dirty == 0);
+        self.counters.blocks_claimed.fetch_add(1, Relaxed);
+        Some(block)
+    }
+
+    /// A run in a chunk that there is, and how many of its pages are dirty: those before clean ones, as they cost no fault.
+    fn find(&self, wanted: Wanted) -> Option<(&'static Chunk, Range<usize>, usize)> {
+        if self.dirty_pages.load(Relaxed) >= wanted.least {
+            if let Some(found) = self.find_in(Source::Dirty, wanted) {
+                return Some(found);
+            }
+        }
+        self.find_in(Source::Any, wanted)
+    }
+
+    fn find_in(
+        &self,
+        source: Source,
+        wanted: Wanted,
+    ) -> Option<(&'static Chunk, Range<usize>, usize)> {
+        let shortest = wanted.align == 1 && wanted.least <= super::chunk::MIN_BLOCK_PAGES + 1;
+        for word in 0..self.len().div_ceil(64) {
+            let mut bits = self.room[word].load(Relaxed);
+            while bits != 0 {
+                let bit = bits & bits.wrapping_neg();
+                bits &= bits - 1;
+                let Some(chunk) = self.chunk(word * 64 + bit.trailing_zeros() as usize) else {
+                    continue;
+                };
+                let mut claimed = chunk.pages.claim(source, wanted);
+                if claimed.is_none() && shortest && source == Source::Any {
+                    // Whoever gives pages back sets the bit after that: it is lost to nobody.
+                    self.room[word].fetch_and(!bit, SeqCst);
+                    claimed = chunk.pages.claim(source, wanted);
+                    if claimed.is_some() {
+                        self.room[word].fetch_or(bit, SeqCst);
+                    }
+                }
+                if let Some(claimed) = claimed {
+                    self.dirty_pages.fetch_sub(claimed.dirty, Relaxed);
+                    return Some((chunk, claimed.pages, claimed.dirty));
+                }
+            }
+        }
+        None
+    }
+
+    /// Maps a chunk, and claims a run of it.
+    fn add_chunk(&self, wanted: Wanted) -> Option<(&'static Chunk, Range<usize>, usize)> {
+        if self.len.load(Relaxed) >= MAX_CHUNKS {
+            return None;
+        }
+        let first = HEADER_PAGES.next_multiple_of(wanted.align);
+        if first + wanted.least > CHUNK_PAGES {
+            return None;
+        }
+        if let Some(chunk) = self.unpark() {
+            let run = first..first + wanted.least;
+            self.give_pages(chunk, run.end..run.end, HEADER_PAGES..run.start);
+            self.give_pages(chunk, run.end..run.end, run.end..CHUNK_PAGES);
+            return Some((chunk, run, 0));
+        }
+        let start = self.map(CHUNK_BYTES, CHUNK_BYTES)?;
+        #[cfg(feature = "secure")]
+        super::secure::guard(start + (HEADER_PAGES - 1) * PAGE_BYTES, 1);
+        // SAFETY: the memory is mapped, zero, and stays.
+        let chunk = unsafe { Chunk::at(start) };
+        let index = self.len.fetch_add(1, AcqRel);
+        if index >= MAX_CHUNKS {
+            os::unmap(start, CHUNK_BYTES);
+            return None;
+        }
+        chunk.index.set(index);
+        let run = first..first + wanted.least;
+        chunk.pages.give(HEADER_PAGES..run.start, false);
+        chunk.pages.give(run.end..CHUNK_PAGES, false);
+        self.chunks[index].store(std::ptr::from_ref(chunk).cast_mut(), SeqCst);
+        self.room[index / 64].fetch_or(1 << (index % 64), SeqCst);
+        Some((chunk, run, 0))
+    }
+
+    /// As [`os::map`], but where addresses are short, those of free chunks go.
+    pub fn map(&self, bytes: usize, align: usize) -> Option<usize> {
+        os::map(bytes, align).or_else(|| {
+            self.park();
+            os::map(bytes, align)
+        })
+    }
+
+    /// Unmaps the pages of all chunks that have no block. The headers stay, as other threads may be looking at them.
+    fn park(&self) {
+        for chunk in (0..self.len()).filter_map(|index| self.chunk(index)) {
+            if self
+                .claim_exactly(chunk, HEADER_PAGES..CHUNK_PAGES)
+                .is_some()
+            {
+                let (start, bytes) = chunk.block_pages();
+                os::unmap(start, bytes);
+                chunk.parked.store(true, Release);
+                self.parked.fetch_add(1, Relaxed);
+            }
+        }
+    }
+
+    /// Maps the pages of a parked chunk again, all of which the caller has claimed then.
+    fn unpark(&self) -> Option<&'static Chunk> {
+        if self.parked.load(Relaxed) == 0 {
+            return None;
+        }
+        let chunks = (0..self.len()).filter_map(|index| self.chunk(index));
+        let chunk = chunks
+            .filter(|chunk| chunk.parked.load(Relaxed))
+            .find(|chunk| chunk.parked.swap(false, Acquire))?;
+        let (start, bytes) = chunk.block_pages();
+        if os::map_at(start, bytes) {
+            self.parked.fetch_sub(1, Relaxed);
+            Some(chunk)
+        } else {
+            chunk.parked.store(true, Release);
+            None
+        }
+    }
+
+    /// Gives the pages of a block back that nobody has a cell of.
+    pub fn give(&self, block: &Block) {
+        // SAFETY: a block lies in its chunk.
+        let chunk = unsafe { Chunk::at(Chunk::start_of(block.start.get() + 1)) };
+        let start = block.first_page.get() as usize;
+        let end = start + block.pages.get() as usize;
+        let touched = if block.fresh.get() {
+            start + block.touched_bytes().div_ceil(PAGE_BYTES)
+        } else {
+            end
+        };
+        #[cfg(feature = "secure")]
+        super::secure::unguard(chunk.start() + end * PAGE_BYTES, 1);
+        let end = end + cfg!(feature = "secure") as usize;
+        self.give_pages(chunk, start..touched, touched..end);
+    }
+
+    /// Gives pages of a chunk back, of which the latter were never touched.
+    pub fn give_pages(&self, chunk: &Chunk, dirty: Range<usize>, clean: Range<usize>) {
+        self.dirty_pages.fetch_add(dirty.len(), Relaxed);
+        chunk.pages.give(dirty, true);
+        chunk.pages.give(clean, false);
+        let index = chunk.index.get();
+        self.room[index / 64].fetch_or(1 << (index % 64), SeqCst);
+        self.plan_reset();
+    }
+
+    /// Claims these pages of a chunk, to make a block longer. None if one of them is not free; otherwise how many are dirty.
+    pub fn claim_exactly(&self, chunk: &Chunk, pages: Range<usize>) -> Option<usize> {
+        if pages.end > CHUNK_PAGES {
+            return None;
+        }
+        let dirty = chunk.pages.claim_exactly(pages)?;
+        self.dirty_pages.fetch_sub(dirty, Relaxed);
+        Some(dirty)
+    }
+
+    fn plan_reset(&self) {
+        let Some(delay) = options::reset_delay() else {
+            return;
+        };
+        if self.reset_at.load(Relaxed) == 0 {
+            let at = os::milliseconds() + delay;
+            let _ = self.reset_at.compare_exchange(0, at, AcqRel, Relaxed);
+        }
+        self.reset_if_due();
+    }
+
+    /// Gives dirty pages back to the OS, if the delay is over.
+    pub fn reset_if_due(&self) {
+        let at = self.reset_at.load(Relaxed);
+        let due = at != 0 && os::milliseconds() >= at;
+        if due && self.reset_at.compare_exchange(at, 0, AcqRel, Relaxed) == Ok(at) {
+            self.reset();
+        }
+    }
+
+    /// Gives all dirty pages back to the OS.
+    pub fn reset(&self) {
+        for chunk in (0..self.len()).filter_map(|index| self.chunk(index)) {
+            for run in runs(&chunk.pages.dirty_pages()) {
+                let Some(dirty) = self.claim_exactly(chunk, run.clone()) else {
+                    continue;
+                };
+                os::reset(
+                    chunk.start() + run.start * PAGE_BYTES,
+                    run.len() * PAGE_BYTES,
+                );
+                self.counters.pages_reset.fetch_add(dirty, Relaxed);
+                chunk.pages.give(run, false);
+                let index = chunk.index.get();
+                self.room[index / 64].fetch_or(1 << (index % 64), SeqCst);
+            }
+        }
+    }
+
+    /// Pages that are free, but may be held by the OS.
+    pub fn dirty_pages(&self) -> usize {
+        self.dirty_pages.load(Relaxed)
+    }
+}

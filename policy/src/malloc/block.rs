@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The header of a block, and the three lists of its cells.
+//!
+//! Every field but `owner`, `heap` and `thread_free` belongs to the owner alone: the thread whose default heap `owner`
+//! names. It changes hands by the states of [`ThreadFree`].
+
+use super::cell;
+use super::heap::Heap;
+use super::thread_free::ThreadFree;
+use crate::config::PAGE_BYTES;
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
+
+/// Set in [`Block::owner`] while the block is on the full list, so that one comparison tells a free of the owner that
+/// needs nothing more from all others.
+pub(crate) const FULL: usize = 1;
+/// Set in [`Block::bin`] of a block that is one cell, of any number of pages.
+pub(crate) const SINGLE: u8 = u8::MAX;
+/// Bytes of cells that are linked at once where a block grows.
+const GROWTH_BYTES: usize = PAGE_BYTES;
+
+/// The header of a block. All zero before its first use.
+#[repr(C, align(128))]
+pub struct Block {
+    /// Cells to be handed out.
+    pub(crate) free: Cell<usize>,
+    /// Cells that the owner freed since it took the last such list over into `free`.
+    pub(crate) local_free: Cell<usize>,
+    /// Address of the default heap of the thread that owns the block, with [`FULL`]; 0 for an abandoned block.
+    pub(crate) owner: AtomicUsize,
+    /// Cells handed out, and not seen to be free since.
+    pub(crate) used: Cell<u32>,
+    /// Cells that were linked once; the others were never touched.
+    pub(crate) capacity: Cell<u32>,
+    /// Cells in the block.
+    pub(crate) reserved: Cell<u32>,
+    pub(crate) bin: Cell<u8>,
+    /// Calls of the generic path until the empty block is given back; 0 if that is not planned.
+    pub(crate) retire: Cell<u8>,
+    /// Whether no page of it was touched before it was claimed.
+    pub(crate) fresh: Cell<bool>,
+    pub(crate) cell_bytes: Cell<usize>,
+    pub(crate) start: Cell<usize>,
+    /// The neighbours in its queue.
+    pub(crate) next: Cell<*const Block>,
+    pub(crate) previous: Cell<*const Block>,
+    /// Cells that other threads freed.
+    pub(crate) thread_free: ThreadFree,
+    /// The heap whose queues the block is in. Other threads read it while they delay a free.
+    pub(crate) heap: AtomicPtr<Heap>,
+    /// Its pages in the chunk.
+    pub(crate) first_page: Cell<u16>,
+    pub(crate) pages: Cell<u16>,
+    /// Secure mode: what links of free cells are encoded with.
+    #[cfg(feature = "secure")]
+    pub(crate) key: Cell<usize>,
+}
+
+// SAFETY: the plain fields are used by the owner alone, as the module says.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// A block without cells, where a list has no block.
+    pub(crate) const EMPTY: Block = Block {
+        free: Cell::new(0),
+        local_free: Cell::new(0),
+        owner: AtomicUsize::new(0),
+        used: Cell::new(0),
+        capacity: Cell::new(0),
+        reserved: Cell::new(0),
+        bin: Cell::new(0),
+        retire: Cell::new(0),
+        fresh: Cell::new(false),
+        cell_bytes: Cell::new(0),
+        start: Cell::new(0),
+        next: Cell::new(std::ptr::null()),
+        previous: Cell::new(std::ptr::null()),
+        thread_free: ThreadFree::new(),
+        heap: AtomicPtr::new(std::ptr::null_mut()),
+        first_page: Cell::new(0),
+        pages: Cell::new(0),
+        #[cfg(feature = "secure")]
+        key: Cell::new(0),
+    };
+
+    /// Makes the header that of a block of cells of `cell_bytes` without linking any.
+    pub(crate) fn init(&self, bin: u8, cell_bytes: usize, start: usize, pages: Range<usize>) {
+        let bytes = pages.len() * PAGE_BYTES;
+        self.free.set(0);
+        self.local_free.set(0);
+        self.used.set(0);
+        self.capacity.set(0);
+        self.reserved.set((bytes / cell_bytes) as u32);
+        self.bin.set(bin);
+        self.retire.set(0);
+        self.cell_bytes.set(cell_bytes);
+        self.start.set(start);
+        self.first_page.set(pages.start as u16);
+        self.pages.set(pages.len() as u16);
+        #[cfg(feature = "secure")]
+        self.key.set(super::secure::random(self.start.get()));
+    }
+
+    /// Whether the block is one cell.
+    pub(crate) fn is_single(&self) -> bool {
+        self.bin.get() == SINGLE
+    }
+
+    /// The thread that owns the block, as in [`Block::owner`].
+    #[inline(always)]
+    pub(crate) fn owner(&self) -> usize {
+        self.owner.load(Relaxed) & !FULL
+    }
+
+    pub(crate) fn is_full_listed(&self) -> bool {
+        self.owner.load(Relaxed) & FULL != 0
+    }
+
+    pub(crate) fn set_full_listed(&self, full: bool) {
+        let flag = if full { FULL } else { 0 };
+        self.owner.store(self.owner() | flag, Relaxed);
+    }
+
+    /// Takes a cell from the list to hand it out.
+    #[inline(always)]
+    pub(crate) fn pop(&self) -> Option<usize> {
+        let cell = self.free.get();
+        if cell == 0 {
+            return None;
+        }
+        // SAFETY: the caller owns the block, and the cell is on its list.
+        self.free.set(unsafe { cell::next(self, cell) });
+        self.used.set(self.used.get() + 1);
+        Some(cell)
+    }
+
+    /// Puts a cell that the program gave back on the local-free list. The number of cells in use.
+    #[inline(always)]
+    pub(crate) fn push_local(&self, cell: usize) -> u32 {
+        // SAFETY: the program gave the cell back, and the caller owns the block.
+        unsafe { cell::link(self, cell, self.local_free.get()) };
+        self.local_free.set(cell);
+        let used = self.used.get().wrapping_sub(1);
+        self.used.set(used);
+        used
+    }
+
+    /// Moves what was freed to the list of free cells: what other threads freed, and, if that list is empty, what the
+    /// owner freed.
+    pub(crate) fn collect(&self) {
+        let taken = self.thread_free.take();
+        if taken != 0 {
+            self.put_back(taken);
+        }
+        if self.free.get() == 0 {
+            self.free.set(self.local_free.replace(0));
+        }
+    }
+
+    /// Joins a list of cells that other threads freed to the local-free list.
+    pub(crate) fn put_back(&self, list: usize) {
+        let (mut count, mut last) = (0, 0);
+        // SAFETY: the list was taken whole by the caller, who owns the block.
+        for cell in unsafe { cell::list(self, list) } {
+            (count, last) = (count + 1, cell);
+        }
+        if count != 0 {
+            // SAFETY: as above.
+            unsafe { cell::link(self, last, self.local_free.get()) };
+            self.local_free.set(list);
+            self.used.set(self.used.get() - count);
+        }
+    }
+
+    /// Links more cells, about a page of them. False if all are.
+    pub(crate) fn grow(&self) -> bool {
+        let (capacity, bytes) = (self.capacity.get(), self.cell_bytes.get());
+        let most = (GROWTH_BYTES / bytes).max(1) as u32;
+        let count = most.min(self.reserved.get() - capacity);
+        if count == 0 {
+            return false;
+        }
+        let first = self.start.get() + capacity as usize * bytes;
+        #[cfg(feature = "secure")]
+        let head = super::secure::link_at_random(self, first, count);
+        #[cfg(not(feature = "secure"))]
+        let head = self.link_in_order(first, count);
+        self.free.set(head);
+        self.capacity.set(capacity + count);
+        true
+    }
+
+    /// Links `count` untouched cells from `first` on, in front of the list.
+    #[cfg(not(feature = "secure"))]
+    fn link_in_order(&self, first: usize, count: u32) -> usize {
+        let bytes = self.cell_bytes.get();
+        let mut cell = first;
+        for _ in 1..count {
+            // SAFETY: the cells are of this block, which the caller owns, and were never handed out.
+            unsafe { cell::link(self, cell, cell + bytes) };
+            cell += bytes;
+        }
+        // SAFETY: as above.
+        unsafe { cell::link(self, cell, self.free.get()) };
+        first
+    }
+
+    /// Bytes from the start of the block that may have been touched since it was claimed.
+    pub(crate) fn touched_bytes(&self) -> usize {
+        self.capacity.get() as usize * self.cell_bytes.get()
+    }
+
+    /// Whether `address` is that of a cell that was linked once.
+    pub(crate) fn has_cell(&self, address: usize) -> bool {
+        let offset = address.wrapping_sub(self.start.get());
+        offset < self.touched_bytes() && offset % self.cell_bytes.get() == 0
+    }
+}

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A heap: the blocks from which one thread allocates, and the generic path of allocation.
+
+use super::arena::ARENA;
+use super::block::{Block, SINGLE};
+use super::cell;
+use super::chunk::{block_of, MIN_BLOCK_PAGES};
+use super::queue::Queue;
+use super::thread_free::DelayedFree;
+use super::{abandoned, large, release, sizes, thread};
+use crate::config::PAGE_BYTES;
+use crate::size_class::{Bin, MAX_BINS, SMALL_BYTES};
+use std::cell::Cell;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
+
+/// Calls of the generic path for which a bin keeps its only block although it is empty.
+const RETIRE_CALLS: u8 = 16;
+/// Generic calls between looks at the time.
+const CALLS_PER_LOOK: u64 = 64;
+/// Generic calls between collections of blocks that no allocation looks at.
+const CALLS_PER_COLLECTION: u64 = 10_000;
+
+/// What the program does at each call of the generic path: see [`set_deferred_free`].
+pub type DeferredFree = extern "C" fn(force: bool, heartbeat: u64, argument: *mut std::ffi::c_void);
+
+static DEFERRED_FREE: AtomicUsize = AtomicUsize::new(0);
+static DEFERRED_ARGUMENT: AtomicPtr<std::ffi::c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Has `hook` called with `argument` at each call of the generic path of any heap, which happens after a bounded number of
+/// allocations. Its `heartbeat` counts those calls of the thread's heap; `force` asks it to free all it can. It may
+/// allocate and free, and is not called again meanwhile.
+pub fn set_deferred_free(hook: Option<DeferredFree>, argument: *mut std::ffi::c_void) {
+    DEFERRED_ARGUMENT.store(argument, Relaxed);
+    DEFERRED_FREE.store(hook.map_or(0, |hook| hook as usize), Release);
+}
+
+/// The blocks from which one thread allocates. A thread has one by default, and as many more as it makes.
+pub struct Heap {
+    /// For each size in words the first block of its bin.
+    direct: [Cell<*const Block>; SMALL_BYTES / 8 + 1],
+    /// By bin the blocks that may have free cells.
+    queues: [Queue; MAX_BINS],
+    /// Blocks without a free cell, and those of one cell.
+    full: Queue,
+    /// Cells of those that other threads freed.
+    pub(crate) delayed: DelayedFree,
+    /// The default heap of the thread.
+    thread: Cell<*const Heap>,
+    /// Of a default heap the first of the other heaps of the thread; of those the next one.
+    pub(crate) next: Cell<*const Heap>,
+    heartbeat: Cell<u64>,
+    /// By bin whether its only block is empty.
+    retired: Cell<u128>,
+    in_deferred_free: Cell<bool>,
+}
+
+// SAFETY: other threads use `delayed` alone, which is atomic; the empty heap is never written to.
+unsafe impl Sync for Heap {}
+
+static EMPTY_BLOCK: Block = Block::EMPTY;
+/// The heap of a thread that has none yet: whatever is asked of it leads to the generic path.
+pub(crate) static EMPTY_HEAP: Heap = Heap::EMPTY;
+
+impl Heap {
+    pub(crate) const EMPTY: Heap = Heap {
+        direct: [const { Cell::new(&raw const EMPTY_BLOCK) }; SMALL_BYTES / 8 + 1],
+        queues: [const { Queue::EMPTY }; MAX_BINS],
+        full: Queue::EMPTY,
+        delayed: DelayedFree::new(),
+        thread: Cell::new(std::ptr::null()),
+        next: Cell::new(std::ptr::null()),
+        heartbeat: Cell::new(0),
+        retired: Cell::new(0),
+        in_deferred_free: Cell::new(false),
+    };
+
+    /// Makes the heap one of the thread with default heap `thread`.
+    pub(crate) fn belong_to(&self, thread: &Heap) {
+        self.thread.set(thread);
+    }
+
+    /// What [`Block::owner`] says of blocks of this heap.
+    pub(crate) fn owner(&self) -> usize {
+        self.thread.get().addr()
+    }
+
+    /// Address of a cell of at least `size` bytes, or 0 if the OS has no memory.
+    #[inline(always)]
+    pub(crate) fn allocate(&self, size: usize) -> usize {
+        if size <= SMALL_BYTES {
+            // SAFETY: the table holds addresses of headers of blocks in this heap, or that of the empty one.
+            let block = unsafe { &*self.direct[(size + 7) >> 3].get() };
+            if let Some(cell) = block.pop() {
+                return cell;
+            }
+        }
+        self.allocate_slowly(size)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocate_slowly(&self, size: usize) -> usize {
+        if size > SMALL_BYTES && size <= sizes::MAX_BINNED_BYTES {
+            let first = self.queues[sizes::bin(size).index()].first();
+            if let Some(cell) = first.and_then(Block::pop) {
+                return cell;
+            }
+        }
+        match thread::heap_or_start(self) {
+            Some(heap) => heap.allocate_generic(size),
+            None => 0,
+        }
+    }
+
+    /// The generic path: everything that is not done at each allocation, and then the allocation.
+    fn allocate_generic(&self, size: usize) -> usize {
+        self.beat();
+        if size > sizes::MAX_BINNED_BYTES {
+            return large::allocate(self, size, 1);
+        }
+        let bin = sizes::bin(size);
+        let block = self.find(bin).or_else(|| self.fresh(bin));
+        block.and_then(Block::pop).unwrap_or(0)
+    }
+
+    /// The regular work of the generic path.
+    pub(crate) fn beat(&self) {
+        let beat = self.heartbeat.get() + 1;
+        self.heartbeat.set(beat);
+        self.call_deferred_free(false);
+        self.free_delayed();
+        self.release_retired();
+        if beat % CALLS_PER_LOOK == 0 {
+            ARENA.reset_if_due();
+        }
+        if beat % CALLS_PER_COLLECTION == 0 {
+            self.collect(false);
+        }
+    }
+
+    /// Number of calls of the generic path.
+    pub fn heartbeat(&self) -> u64 {
+        self.heartbeat.get()
+    }
+
+    fn call_deferred_free(&self, force: bool) {
+        let hook = DEFERRED_FREE.load(Relaxed);
+        if hook == 0 || self.in_deferred_free.replace(true) {
+            return;
+        }
+        // SAFETY: `set_deferred_free` stored a function of this type.
+        let hook: DeferredFree = unsafe { std::mem::transmute(hook) };
+        hook(force, self.heartbeat.get(), DEFERRED_ARGUMENT.load(Relaxed));
+        self.in_deferred_free.set(false);
+    }
+
+    /// Frees the cells of full blocks that other threads freed.
+    pub(crate) fn free_delayed(&self) {
+        let mut cell = self.delayed.take();
+        while cell != 0 {
+            // SAFETY: cells on the list are of blocks of this heap, and in use until they are freed here.
+            let block = unsafe { block_of(cell) };
+            // SAFETY: the list was taken whole.
+            let next = unsafe { cell::next_anywhere(block, cell) };
+            if block.thread_free.set_delayed(false) {
+                block.collect();
+                release::free_own(block, cell);
+            } else {
+                // The thread that pushed it still uses the header.
+                // SAFETY: the cell is in our hand.
+                self.delayed
+                    .push(cell, |next| unsafe { cell::link(block, cell, next) });
+            }
+            cell = next;
+        }
+    }
+
+    /// The first block of the bin that has a free cell, which becomes the first of all. Blocks before it are full.
+    fn find(&self, bin: Bin) -> Option<&'static Block> {
+        let queue = &self.queues[bin.index()];
+        for block in queue.iter() {
+            block.collect();
+            if block.free.get() == 0 && !block.grow() {
+                self.to_full(block);
+                continue;
+            }
+            block.retire.set(0);
+            if !std::ptr::eq(block, queue.first()?) {
+                queue.remove(block);
+                queue.push_front(block);
+            }
+            self.first_changed(bin);
+            return Some(block);
+        }
+        self.first_changed(bin);
+        None
+    }
+
+    /// A block of the bin with free cells that was of no heap.
+    fn fresh(&self, bin: Bin) -> Option<&'static Block> {
+        if let Some(block) = abandoned::adopt(self, bin) {
+            return Some(block);
+        }
+        let bytes = bin.cell_bytes();
+        let pages = sizes::block_pages(bytes).max(MIN_BLOCK_PAGES);
+        let block = ARENA.claim(bin.index() as u8, bytes, pages, 1)?;
+        block.heap.store(self.as_mut_pointer(), Relaxed);
+        block.owner.store(self.owner(), Relaxed);
+        block.thread_free.set_delayed(false);
+        block.grow();
+        self.push_front(block);
+        Some(block)
+    }
+
+    fn as_mut_pointer(&self) -> *mut Heap {
+        std::ptr::from_ref(self).cast_mut()
+    }
+
+    /// Makes a block of a bin the first one.
+    pub(crate) fn push_front(&self, block: &Block) {
+        self.queues[block.bin.get() as usize].push_front(block);
+        self.first_changed(Bin::from_index(block.bin.get() as usize));
+    }
+
+    /// Says in the table of sizes which block of the bin is the first.
+    fn first_changed(&self, bin: Bin) {
+        let first = self.queues[bin.index()].first();
+        let first = first.map_or(&raw const EMPTY_BLOCK, std::ptr::from_ref);
+        for words in sizes::words_of(bin) {
+            self.direct[words].set(first);
+        }
+    }
+
+    /// Moves a block that has no free cell to the full list, unless a cell is freed meanwhile.
+    fn to_full(&self, block: &Block) {
+        self.remove(block);
+        self.push_full(block);
+        block.collect();
+        if block.free.get() != 0 {
+            self.leave_full(block);
+        }
+    }
+
+    /// Puts a block on the full list, and has the next free by another thread say so.
+    pub(crate) fn push_full(&self, block: &Block) {
+        block.set_full_listed(true);
+        self.full.push_front(block);
+        block.thread_free.set_delayed(true);
+    }
+
+    /// Moves a block with a free cell from the full list to its bin.
+    pub(crate) fn leave_full(&self, block: &Block) {
+        self.full.remove(block);
+        block.set_full_listed(false);
+        // Where a free is being delayed, that is the state in the end.
+        block.thread_free.set_delayed(false);
+        let bin = Bin::from_index(block.bin.get() as usize);
+        self.queues[bin.index()].push_back(block);
+        self.first_changed(bin);
+    }
+
+    /// Takes a block out of its queue.
+    pub(crate) fn remove(&self, block: &Block) {
+        if block.is_full_listed() {
+            self.full.remove(block);
+            block.set_full_listed(false);
+        } else {
+            let bin = Bin::from_index(block.bin.get() as usize);
+            self.queues[bin.index()].remove(block);
+            self.first_changed(bin);
+        }
+    }
+
+    /// A block fell empty: the only one of its bin is kept for a while, any other is released.
+    pub(crate) fn retire(&self, block: &Block) {
+        let keep = !block.is_full_listed()
+            && block.cell_bytes.get() <= sizes::MAX_SMALL_BYTES
+            && self.queues[block.bin.get() as usize].has_one();
+        if keep {
+            block.retire.set(RETIRE_CALLS);
+            self.retired.set(self.retired.get() | 1 << block.bin.get());
+        } else {
+            self.remove(block);
+            release::release(block);
+        }
+    }
+
+    /// Releases blocks that stayed empty long enough.
+    fn release_retired(&self) {
+        let mut bins = self.retired.get();
+        while bins != 0 {
+            let bin = bins.trailing_zeros() as usize;
+            bins &= bins - 1;
+            let block = self.queues[bin].first();
+            let block = block.filter(|block| block.retire.get() != 0 && block.used.get() == 0);
+            if let Some(block) = block {
+                block.retire.set(block.retire.get() - 1);
+                if block.retire.get() != 0 {
+                    continue;
+                }
+                self.remove(block);
+                release::release(block);
+            }
+            self.retired.set(self.retired.get() & !(1 << bin));
+        }
+    }
+
+    /// Collects what was freed in every block, and releases those that are empty. With `force` dirty pages go back to the OS
+    /// at once, and the deferred-free hook is to free all it can.
+    pub fn collect(&self, force: bool) {
+        if force {
+            self.call_deferred_free(true);
+        }
+        self.free_delayed();
+        for block in self.full.iter().filter(|block| !block.is_single()) {
+            block.collect();
+            if block.free.get() != 0 {
+                self.leave_full(block);
+            }
+        }
+        for block in self.queues.iter().flat_map(Queue::iter) {
+            block.collect();
+            if block.used.get() == 0 {
+                self.remove(block);
+                release::release(block);
+            }
+        }
+        if force {
+            ARENA.reset();
+        }
+    }
+
+    /// Takes a block over that has no other owner, and the cells of `list` that were freed in it.
+    pub(crate) fn take_over(&self, block: &Block, list: usize) {
+        block.heap.store(self.as_mut_pointer(), Relaxed);
+        block.owner.store(self.owner(), Relaxed);
+        block.put_back(list);
+        if block.bin.get() == SINGLE {
+            self.push_full(block);
+        } else {
+            let bin = Bin::from_index(block.bin.get() as usize);
+            self.queues[bin.index()].push_back(block);
+            self.first_changed(bin);
+        }
+    }
+
+    /// Takes all blocks out, after which no other thread uses the heap.
+    pub(crate) fn leave_blocks(&self, mut taker: impl FnMut(&'static Block)) {
+        let blocks = || {
+            self.queues
+                .iter()
+                .flat_map(Queue::iter)
+                .chain(self.full.iter())
+        };
+        for block in blocks() {
+            while !block.thread_free.set_delayed(false) {
+                std::thread::yield_now();
+            }
+        }
+        self.free_delayed();
+        for block in blocks() {
+            self.remove(block);
+            block.retire.set(0);
+            taker(block);
+        }
+    }
+
+    /// All blocks. The one that was yielded last may be taken out.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &'static Block> + '_ {
+        self.queues
+            .iter()
+            .flat_map(Queue::iter)
+            .chain(self.full.iter())
+    }
+
+    /// Bytes of the pages that the blocks of the heap have.
+    pub fn block_bytes(&self) -> usize {
+        self.blocks()
+            .map(|block| block.reserved.get() as usize * block.cell_bytes.get())
+            .map(|bytes| bytes.next_multiple_of(PAGE_BYTES))
+            .sum()
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! First-class heaps: a thread makes more heaps than its default one, to free all of their cells at once, or to look at
+//! them. A heap serves the thread that made it; its cells can be freed by any.
+
+use super::block::Block;
+use super::cell;
+use super::heap::Heap;
+use super::{release, thread};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A new heap of the calling thread. None if the OS has no memory.
+pub fn new() -> Option<&'static Heap> {
+    let default = thread::current()?;
+    let heap = thread::new_heap()?;
+    heap.belong_to(default);
+    heap.next.set(default.next.replace(heap));
+    Some(heap)
+}
+
+/// The default heap of the calling thread. None if the OS has no memory.
+pub fn default() -> Option<&'static Heap> {
+    thread::current()
+}
+
+/// Ends a heap; its cells become those of the thread's default heap.
+///
+/// # Safety
+/// [`new`] returned the heap in this thread, and it is not used any further.
+pub unsafe fn delete(heap: &'static Heap) {
+    let default = unlist(heap);
+    heap.leave_blocks(|block| {
+        default.take_over(block, 0);
+        block.collect();
+    });
+    thread::free_heap(heap);
+}
+
+/// Ends a heap and frees all its cells.
+///
+/// # Safety
+/// As for [`delete`]; and none of its cells is used any further, by any thread.
+pub unsafe fn destroy(heap: &'static Heap) {
+    unlist(heap);
+    heap.leave_blocks(release::release);
+    thread::free_heap(heap);
+}
+
+/// Takes the heap out of the list of its thread's; returns that thread's default heap.
+fn unlist(heap: &'static Heap) -> &'static Heap {
+    // SAFETY: the thread that owns a heap runs, and so its default heap is there.
+    let default: &Heap = unsafe { &*std::ptr::with_exposed_provenance(heap.owner()) };
+    let mut link = &default.next;
+    while !std::ptr::eq(link.get(), heap) {
+        // SAFETY: the list leads to the heap.
+        link = unsafe { &(*link.get()).next };
+    }
+    link.set(heap.next.get());
+    default
+}
+
+/// Calls `visit` with the address and the size of each cell of the heap that is in use, until it returns false. Cells that
+/// another thread frees meanwhile may be among them.
+pub fn visit(heap: &Heap, mut visit: impl FnMut(usize, usize) -> bool) {
+    heap.free_delayed();
+    for block in heap.blocks() {
+        block.collect();
+        if !visit_block(block, &mut visit) {
+            return;
+        }
+    }
+}
+
+/// Most cells in a block: those of 8 bytes in the shortest.
+const MAX_CELLS: usize = super::chunk::MIN_BLOCK_PAGES * crate::config::PAGE_BYTES / 8;
+
+fn visit_block(block: &Block, visit: &mut impl FnMut(usize, usize) -> bool) -> bool {
+    let mut free = [0u64; MAX_CELLS / 64];
+    let (start, bytes) = (block.start.get(), block.cell_bytes.get());
+    for head in [block.free.get(), block.local_free.get()] {
+        // SAFETY: the block is the calling thread's.
+        for cell in unsafe { cell::list(block, head) } {
+            let index = (cell - start) / bytes;
+            free[index / 64] |= 1 << (index % 64);
+        }
+    }
+    (0..block.capacity.get() as usize)
+        .filter(|index| free[index / 64] >> (index % 64) & 1 == 0)
+        .all(|index| visit(start + index * bytes, bytes))
+}
+
+/// Whether the cell at `address`, which is in use, is of the heap.
+///
+/// # Safety
+/// It is the address of a cell in use.
+pub unsafe fn contains(heap: &Heap, address: usize) -> bool {
+    // SAFETY: promised by the caller.
+    let block = unsafe { super::chunk::block_of(address) };
+    std::ptr::eq(block.heap.load(Relaxed), heap)
+}

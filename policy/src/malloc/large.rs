@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cells that are a block of their own: a run of pages of a chunk, or, if that is too short, a mapping.
+
+use super::arena::ARENA;
+use super::block::{Block, SINGLE};
+use super::chunk::{Chunk, HEADER_PAGES, MAX_BLOCK_PAGES, MIN_BLOCK_PAGES};
+use super::heap::Heap;
+use super::{os, release};
+use crate::config::{CHUNK_BYTES, PAGE_BYTES};
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+/// A cell of at least `size` bytes at a multiple of `align`, a power of two. 0 if the OS has no memory.
+pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
+    let least = MIN_BLOCK_PAGES * PAGE_BYTES;
+    let block = release::page_bytes(size.max(least))
+        .filter(|&bytes| bytes <= isize::MAX as usize)
+        .and_then(|bytes| in_chunk(bytes, align).or_else(|| huge(bytes, align)));
+    let Some(block) = block else {
+        return 0;
+    };
+    block.used.set(1);
+    block.capacity.set(1);
+    block
+        .heap
+        .store(std::ptr::from_ref(heap).cast_mut(), Release);
+    block.owner.store(heap.owner(), Relaxed);
+    heap.push_full(block);
+    block.start.get()
+}
+
+fn in_chunk(bytes: usize, align: usize) -> Option<&'static Block> {
+    let guarded = bytes / PAGE_BYTES + cfg!(feature = "secure") as usize;
+    let align = align.div_ceil(PAGE_BYTES);
+    if guarded + HEADER_PAGES.next_multiple_of(align) - HEADER_PAGES > MAX_BLOCK_PAGES {
+        return None;
+    }
+    ARENA.claim(SINGLE, bytes, bytes / PAGE_BYTES, align)
+}
+
+/// A huge chunk.
+fn huge(bytes: usize, align: usize) -> Option<&'static Block> {
+    let guard = cfg!(feature = "secure") as usize * PAGE_BYTES;
+    let (header, start, mapped) = if align < CHUNK_BYTES {
+        let offset = (HEADER_PAGES * PAGE_BYTES).next_multiple_of(align);
+        let mapped = bytes.checked_add(offset + guard)?;
+        let header = ARENA.map(mapped, CHUNK_BYTES)?;
+        (header, header + offset, mapped)
+    } else {
+        let all = bytes.checked_add(align)?.checked_add(guard)?;
+        let low = ARENA.map(all, align)?;
+        let (start, header) = (low + align, low + align - CHUNK_BYTES);
+        os::unmap(low, header - low);
+        (header, start, all - (header - low))
+    };
+    #[cfg(feature = "secure")]
+    super::secure::guard(start + bytes, 1);
+    // SAFETY: the memory is mapped and zero.
+    let chunk = unsafe { Chunk::at(header) };
+    chunk.mapping.set(header);
+    chunk.mapping_bytes.set(mapped);
+    let block = chunk.block(0);
+    block.init(SINGLE, bytes, start, 0..0);
+    block.fresh.set(true);
+    ARENA.counters.huge_now.fetch_add(1, Relaxed);
+    ARENA.counters.huge_total.fetch_add(1, Relaxed);
+    Some(block)
+}
+
+/// Makes the only cell of a block, which the calling thread owns, `size` bytes or more without moving it. False if that is
+/// not possible.
+pub(crate) fn resize_in_place(block: &Block, size: usize) -> bool {
+    if cfg!(feature = "secure") {
+        // The page that guards its end would have to move too.
+        return false;
+    }
+    let Some(bytes) = release::page_bytes(size.max(MIN_BLOCK_PAGES * PAGE_BYTES)) else {
+        return false;
+    };
+    // SAFETY: the header of a block is in its chunk.
+    let chunk = unsafe { Chunk::at(Chunk::start_of(block.start.get())) };
+    let resized = if release::is_huge(block) {
+        resize_mapping(chunk, block, bytes)
+    } else {
+        resize_run(chunk, block, bytes / PAGE_BYTES)
+    };
+    if resized {
+        block.cell_bytes.set(bytes);
+    }
+    resized
+}
+
+fn resize_mapping(chunk: &Chunk, block: &Block, bytes: usize) -> bool {
+    let Some(mapped) = bytes.checked_add(block.start.get() - chunk.mapping.get()) else {
+        return false;
+    };
+    let resized = mapped <= isize::MAX as usize
+        && os::resize(chunk.mapping.get(), chunk.mapping_bytes.get(), mapped);
+    if resized {
+        chunk.mapping_bytes.set(mapped);
+    }
+    resized
+}
+
+fn resize_run(chunk: &Chunk, block: &Block, pages: usize) -> bool {
+    let start = block.first_page.get() as usize;
+    let (old, new) = (start + block.pages.get() as usize, start + pages);
+    if new < old {
+        ARENA.give_pages(chunk, new..old, old..old);
+    } else {
+        let Some(dirty) = ARENA.claim_exactly(chunk, old..new) else {
+            return false;
+        };
+        chunk.set_slots(old..new, Chunk::slot(start));
+        block.fresh.set(block.fresh.get() && dirty == 0);
+    }
+    block.pages.set(pages as u16);
+    true
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! # The same allocator as a `malloc`
+//!
+//! Memory that is freed one cell at a time, by any thread, as in mimalloc. With the collector's half of the library it
+//! shares the size classes and the bitmaps of pages; neither half calls the other.
+//!
+//! ```text
+//!  thread              Heap                              Block (header in its chunk)
+//!  default heap  --->  direct   size -> first block -->    free         handed out from here: load, test, load, store
+//!  (one TLS load)      queues   by bin, may have cells     local_free   freed by the owner since
+//!                      full     no free cell, or one cell  thread_free  freed by others: ThreadFree
+//!                      delayed  first frees by others in   owner        whose, FULL or not; 0: abandoned
+//!                               blocks of the full list    used, capacity, reserved
+//!
+//!  Arena: chunks of 4 MiB; a block is a run of a chunk's pages, claimed in a bitmap; cells above 64 KiB are a block each;
+//!         cells that no chunk holds are a mapping each.
+//! ```
+//!
+//! What is freed goes to another list than the one that cells are handed out from. So that list ends after a bounded
+//! number of allocations, and [`Heap`]'s generic path does then what need not be done each time: it calls the
+//! deferred-free hook, takes the lists of other threads, releases empty blocks, and returns pages to the OS.
+//!
+//! No step takes a lock or waits for a thread, but that which frees the first cell of a full block: the owner does not
+//! end its heap while another thread is about to put that cell into it.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `thread_free` | lists that several threads use, and the states of a block |
+//! | `cell`, `block`, `queue` | the link in a free cell; the lists of a block; the blocks of a bin |
+//! | `chunk`, `arena` | from address to block; from pages to blocks |
+//! | `heap`, `release`, `large` | allocation; the way back; cells that are a block |
+//! | `thread`, `abandoned`, `heaps` | a thread's heap; blocks without a thread; more heaps than one |
+//! | `api`, `options`, `statistics` | what an embedder uses |
+//! | `secure` | what the feature `secure` adds |
+
+pub mod thread_free;
+
+#[cfg(not(loom))]
+mod abandoned;
+#[cfg(not(loom))]
+mod api;
+#[cfg(not(loom))]
+mod arena;
+#[cfg(not(loom))]
+mod block;
+#[cfg(not(loom))]
+mod cell;
+#[cfg(not(loom))]
+mod chunk;
+#[cfg(not(loom))]
+mod heap;
+#[cfg(not(loom))]
+pub mod heaps;
+#[cfg(not(loom))]
+mod large;
+#[cfg(not(loom))]
+pub mod options;
+#[cfg(not(loom))]
+mod os;
+#[cfg(not(loom))]
+mod queue;
+#[cfg(not(loom))]
+mod release;
+#[cfg(all(not(loom), feature = "secure"))]
+mod secure;
+#[cfg(not(loom))]
+mod sizes;
+#[cfg(not(loom))]
+pub mod statistics;
+#[cfg(not(loom))]
+mod thread;
+
+#[cfg(not(loom))]
+pub use api::{
+    aligned_alloc, aligned_realloc, calloc, free, heap_aligned_alloc, heap_calloc, heap_malloc,
+    malloc, realloc, usable_size,
+};
+#[cfg(not(loom))]
+pub use heap::{set_deferred_free, DeferredFree, Heap};
+#[cfg(not(loom))]
+pub use thread::start_process;

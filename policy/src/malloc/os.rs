@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the allocator asks of the OS: address space, its return, and the time.
+
+use crate::config::PAGE_BYTES;
+
+/// Maps `bytes`, a multiple of the page, at a multiple of `align`, a power of two from the page up. The memory is zero.
+pub(crate) fn map(bytes: usize, align: usize) -> Option<usize> {
+    let start = map_anywhere(bytes)?;
+    if start % align == 0 {
+        return Some(start);
+    }
+    unmap(start, bytes);
+    let all = bytes.checked_add(align - PAGE_BYTES)?;
+    let start = map_anywhere(all)?;
+    let aligned = start.next_multiple_of(align);
+    unmap(start, aligned - start);
+    unmap(aligned + bytes, start + all - (aligned + bytes));
+    Some(aligned)
+}
+
+fn map_anywhere(bytes: usize) -> Option<usize> {
+    // SAFETY: a private mapping at an address of the OS's choice touches no memory of anybody.
+    let start = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    (start != libc::MAP_FAILED).then(|| start.expose_provenance())
+}
+
+/// Maps memory at `start`. False if there is some already, or none to be had. The memory is zero.
+pub(crate) fn map_at(start: usize, bytes: usize) -> bool {
+    // SAFETY: the OS refuses where something is mapped.
+    let mapped = unsafe {
+        libc::mmap(
+            pointer(start),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE
+                | libc::MAP_ANONYMOUS
+                | libc::MAP_NORESERVE
+                | libc::MAP_FIXED_NOREPLACE,
+            -1,
+            0,
+        )
+    };
+    mapped == pointer(start)
+}
+
+/// Unmaps memory that [`map`] returned, or a part of it.
+pub(crate) fn unmap(start: usize, bytes: usize) {
+    if bytes != 0 {
+        // SAFETY: the callers own the memory, and use it no further.
+        unsafe { libc::munmap(pointer(start), bytes) };
+    }
+}
+
+/// Changes the length of a mapping without moving it. False where that is not possible.
+pub(crate) fn resize(start: usize, old_bytes: usize, new_bytes: usize) -> bool {
+    // SAFETY: the caller owns the mapping. Without MREMAP_MAYMOVE it stays where it is.
+    unsafe { libc::mremap(pointer(start), old_bytes, new_bytes, 0) != libc::MAP_FAILED }
+}
+
+/// Returns the memory to the OS. The addresses stay mapped, and read as zero.
+pub(crate) fn reset(start: usize, bytes: usize) {
+    // SAFETY: the callers own these pages and have nothing in them.
+    unsafe { libc::madvise(pointer(start), bytes, libc::MADV_DONTNEED) };
+}
+
+/// Milliseconds of a clock that never goes back.
+pub(crate) fn milliseconds() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: it writes the time into `time`.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &mut time) };
+    time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
+}
+
+/// Writes to standard error, without allocating.
+pub(crate) fn print(text: &[u8]) {
+    // SAFETY: the text is readable. What cannot be written is lost.
+    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+}
+
+fn pointer(address: usize) -> *mut libc::c_void {
+    std::ptr::with_exposed_provenance_mut(address)
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a cell is freed, by the owner of its block and by others, and how a block that is empty goes back to the arena.
+
+use super::arena::ARENA;
+use super::block::Block;
+use super::chunk::{block_of, Chunk};
+use super::heap::{Heap, EMPTY_HEAP};
+use super::thread_free::Pushed;
+use super::{abandoned, cell, os, thread};
+use crate::config::PAGE_BYTES;
+use std::ptr::with_exposed_provenance;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+
+/// A cell of so many bytes that another thread frees returns to the OS at once: its owner may be long in noticing.
+const RESET_BYTES: usize = 1 << 20;
+
+/// Frees a cell.
+///
+/// # Safety
+/// The cell came from this allocator, and is not used any further.
+#[inline(always)]
+pub(crate) unsafe fn free(cell: usize) {
+    #[cfg(feature = "secure")]
+    super::secure::check_address(cell);
+    // SAFETY: promised by the caller.
+    let block = unsafe { block_of(cell) };
+    #[cfg(feature = "secure")]
+    super::secure::check_free(block, cell);
+    if block.owner.load(Relaxed) == thread::default_heap().addr() {
+        if block.push_local(cell) == 0 {
+            fell_empty(block);
+        }
+    } else {
+        free_elsewhere(block, cell);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn fell_empty(block: &Block) {
+    // SAFETY: a block with an owner is in a heap of its.
+    unsafe { &*block.heap.load(Relaxed) }.retire(block);
+}
+
+/// Frees a cell of a block that is on the full list, or not the calling thread's.
+#[cold]
+#[inline(never)]
+fn free_elsewhere(block: &'static Block, cell: usize) {
+    if block.owner() == thread::default_heap().addr() {
+        free_own(block, cell);
+    } else {
+        free_of_other(block, cell);
+    }
+}
+
+/// Frees a cell of a block of the calling thread.
+pub(crate) fn free_own(block: &Block, cell: usize) {
+    let used = block.push_local(cell);
+    if used == 0 {
+        fell_empty(block);
+    } else if block.is_full_listed() {
+        // SAFETY: a block with an owner is in a heap of its.
+        unsafe { &*block.heap.load(Relaxed) }.leave_full(block);
+    }
+}
+
+fn free_of_other(block: &'static Block, cell: usize) {
+    let mine = thread::default_heap();
+    let may_claim = !std::ptr::eq(mine, &raw const EMPTY_HEAP);
+    // SAFETY: the program gave the cell back, and it is on no list yet.
+    let link = |next| unsafe { cell::link(block, cell, next) };
+    match block.thread_free.push(cell, may_claim, link) {
+        Pushed::Listed => {}
+        Pushed::Delay => {
+            if block.is_single() && block.cell_bytes.get() >= RESET_BYTES {
+                os::reset(cell, block.cell_bytes.get());
+            }
+            let heap = block.heap.load(Acquire);
+            // SAFETY: a heap stays while a free in one of its blocks is being delayed.
+            unsafe { &*heap }.delayed.push(cell, link);
+            block.thread_free.delayed();
+        }
+        Pushed::Claimed(list) => {
+            // SAFETY: the default heap of a thread stays while the thread runs.
+            let heap: &Heap = unsafe { &*mine };
+            abandoned::claimed(heap, block, list);
+            free_own(block, cell);
+        }
+    }
+}
+
+/// Gives the memory of an empty block back, which is in no queue.
+pub(crate) fn release(block: &Block) {
+    block.owner.store(0, Relaxed);
+    let start = Chunk::start_of(block.start.get());
+    // SAFETY: the header of a block is in its chunk.
+    let chunk = unsafe { &*with_exposed_provenance::<Chunk>(start) };
+    if chunk.mapping_bytes.get() == 0 {
+        ARENA.give(block);
+    } else {
+        ARENA.counters.huge_now.fetch_sub(1, Relaxed);
+        os::unmap(chunk.mapping.get(), chunk.mapping_bytes.get());
+    }
+}
+
+/// Whether the block is the one cell of a huge chunk.
+pub(crate) fn is_huge(block: &Block) -> bool {
+    block.is_single() && block.pages.get() == 0
+}
+
+/// Bytes of the pages that a cell of `bytes` needs, if it is a block of its own.
+pub(crate) fn page_bytes(bytes: usize) -> Option<usize> {
+    bytes.checked_next_multiple_of(PAGE_BYTES)
+}

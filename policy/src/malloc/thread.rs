@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The default heap of the calling thread: where it is found, how it begins, and what becomes of it.
+
+use super::abandoned;
+use super::arena::ARENA;
+use super::heap::{Heap, EMPTY_HEAP};
+use super::os;
+use crate::config::PAGE_BYTES;
+use std::ptr::with_exposed_provenance_mut;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// Where a thread keeps the address of its default heap. In assembly, as stable Rust cannot choose the TLS model: the
+/// initial-exec one is a load without a call, and allocates nothing. At first it is the empty heap.
+#[cfg(not(miri))]
+mod slot {
+    use super::*;
+
+    std::arch::global_asm!(
+        ".pushsection .tdata.shardsweep_default_heap,\"awT\",@progbits",
+        ".globl shardsweep_default_heap",
+        ".hidden shardsweep_default_heap",
+        ".type shardsweep_default_heap,@object",
+        ".size shardsweep_default_heap,8",
+        ".p2align 3",
+        "shardsweep_default_heap:",
+        ".quad {empty}",
+        ".popsection",
+        empty = sym EMPTY_HEAP,
+    );
+
+    #[inline(always)]
+    pub fn get() -> *const Heap {
+        let heap;
+        // SAFETY: it loads the thread's slot and changes nothing.
+        unsafe {
+            std::arch::asm!(
+                "mov {heap}, qword ptr [rip + shardsweep_default_heap@GOTTPOFF]",
+                "mov {heap}, qword ptr fs:[{heap}]",
+                heap = out(reg) heap,
+                options(pure, readonly, nostack, preserves_flags),
+            );
+        }
+        heap
+    }
+
+    pub fn set(heap: *const Heap) {
+        // SAFETY: it stores into the thread's slot.
+        unsafe {
+            std::arch::asm!(
+                "mov {slot}, qword ptr [rip + shardsweep_default_heap@GOTTPOFF]",
+                "mov qword ptr fs:[{slot}], {heap}",
+                slot = out(reg) _,
+                heap = in(reg) heap,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+}
+
+/// As above, for an interpreter that knows no assembly.
+#[cfg(miri)]
+mod slot {
+    use super::*;
+
+    thread_local!(static SLOT: std::cell::Cell<*const Heap> = const { std::cell::Cell::new(&raw const EMPTY_HEAP) });
+
+    pub fn get() -> *const Heap {
+        SLOT.get()
+    }
+
+    pub fn set(heap: *const Heap) {
+        SLOT.set(heap);
+    }
+}
+
+/// The default heap of the calling thread: the empty one before its first allocation, and after its end.
+#[inline(always)]
+pub(crate) fn default_heap() -> *const Heap {
+    slot::get()
+}
+
+/// `heap`, or if that is the empty heap, the calling thread's, which may begin here. None if the OS has no memory.
+pub(crate) fn heap_or_start(heap: &Heap) -> Option<&Heap> {
+    if !std::ptr::eq(heap, &raw const EMPTY_HEAP) {
+        return Some(heap);
+    }
+    current()
+}
+
+/// The default heap of the calling thread, which may begin here. None if the OS has no memory.
+pub(crate) fn current() -> Option<&'static Heap> {
+    let heap = default_heap();
+    if !std::ptr::eq(heap, &raw const EMPTY_HEAP) {
+        // SAFETY: a default heap stays while its thread runs.
+        return Some(unsafe { &*heap });
+    }
+    let heap = new_heap()?;
+    heap.belong_to(heap);
+    // The key's functions allocate: from here on, they have a heap.
+    slot::set(heap);
+    exit_key::set(heap);
+    ARENA.counters.threads.fetch_add(1, Relaxed);
+    Some(heap)
+}
+
+const HEAP_BYTES: usize = std::mem::size_of::<Heap>().next_multiple_of(PAGE_BYTES);
+
+/// An empty heap of no thread yet, in pages of its own.
+pub(crate) fn new_heap() -> Option<&'static Heap> {
+    let heap = with_exposed_provenance_mut::<Heap>(os::map(HEAP_BYTES, PAGE_BYTES)?);
+    // SAFETY: the pages are mapped, and nobody else's until `free_heap`.
+    unsafe {
+        heap.write(Heap::EMPTY);
+        Some(&*heap)
+    }
+}
+
+/// Unmaps a heap that has no blocks.
+pub(crate) fn free_heap(heap: &'static Heap) {
+    os::unmap(std::ptr::from_ref(heap).addr(), HEAP_BYTES);
+}
+
+/// The heaps of the thread with this default heap, that one last.
+pub(crate) fn heaps(default: &'static Heap) -> impl Iterator<Item = &'static Heap> {
+    let mut at = default.next.get();
+    let others = std::iter::from_fn(move || {
+        // SAFETY: the list is of heaps that the thread has made and not freed.
+        let heap = unsafe { at.as_ref() }?;
+        at = heap.next.get();
+        Some(heap)
+    });
+    others.chain(std::iter::once(default))
+}
+
+/// The thread ends: its blocks become those of whoever wants them.
+extern "C" fn end(heap: *mut libc::c_void) {
+    let heap = heap.cast_const().cast::<Heap>();
+    // A heap that began after the end of another comes here by itself.
+    if std::ptr::eq(heap, default_heap()) {
+        slot::set(&raw const EMPTY_HEAP);
+    }
+    // SAFETY: it was the thread's, which uses it no further.
+    let heap = unsafe { &*heap };
+    for heap in heaps(heap) {
+        heap.leave_blocks(abandoned::abandon);
+        free_heap(heap);
+    }
+}
+
+/// The key by which the C library calls [`end`].
+mod exit_key {
+    use super::*;
+
+    const NONE: u64 = 0;
+    const BUSY: u64 = 1;
+    /// The key is added to this.
+    const MADE: u64 = 2;
+    static KEY: AtomicU64 = AtomicU64::new(NONE);
+
+    fn key() -> Option<libc::pthread_key_t> {
+        loop {
+            let state = KEY.load(Acquire);
+            if state >= MADE {
+                return Some((state - MADE) as libc::pthread_key_t);
+            }
+            if state == NONE && KEY.compare_exchange(NONE, BUSY, AcqRel, Relaxed).is_ok() {
+                let mut key = 0;
+                // SAFETY: it writes the key.
+                let made = unsafe { libc::pthread_key_create(&mut key, Some(end)) } == 0;
+                KEY.store(if made { MADE + key as u64 } else { NONE }, Release);
+                return made.then_some(key);
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    pub fn set(heap: &Heap) {
+        if let Some(key) = key() {
+            // SAFETY: the key was made.
+            unsafe { libc::pthread_setspecific(key, std::ptr::from_ref(heap).cast()) };
+        }
+    }
+}
+
+/// In the child of a fork, which has the thread that called alone: threads that were delaying a free in one of its blocks
+/// are not there to end it. What the others owned stays as it was. Registered by [`start_process`].
+extern "C" fn after_fork() {
+    let heap = default_heap();
+    if std::ptr::eq(heap, &raw const EMPTY_HEAP) {
+        return;
+    }
+    // SAFETY: a default heap stays while its thread runs.
+    let blocks = heaps(unsafe { &*heap }).flat_map(Heap::blocks);
+    blocks.for_each(|block| block.thread_free.forget_delaying());
+}
+
+/// What is to be done once, before `main`: reads the options from the environment, prepares for forks, and has statistics
+/// printed at the end if that is an option.
+pub fn start_process() {
+    super::options::read_environment();
+    // SAFETY: these functions may be called at any time.
+    unsafe {
+        libc::pthread_atfork(None, None, Some(after_fork));
+        if super::options::get(super::options::Option::ShowStats) != 0 {
+            libc::atexit(show_statistics);
+        }
+    }
+}
+
+extern "C" fn show_statistics() {
+    super::statistics::print();
+}

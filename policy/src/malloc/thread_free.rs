@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cells that threads free in blocks of others: the thread-free list of a block, with its state, and the list of
+//! delayed frees of a heap (mimalloc's report, 2.4 and 3.4).
+//!
+//! The thread-free list is one word, the first cell and a state in the low two bits, and is taken whole by the owner.
+//! The state says what a thread that is not the owner does with a cell:
+//!
+//! | state | a free by another thread |
+//! |---|---|
+//! | `NORMAL` | pushes the cell on the thread-free list |
+//! | `DELAYED`: the block is on its heap's full list, where nobody looks for cells | makes the state `DELAYING`, pushes the cell on the heap's list of delayed frees, and makes the state `NORMAL` |
+//! | `DELAYING`: another thread is doing so, and the heap must stay | as `NORMAL` |
+//! | `ABANDONED`: the owner ended | makes the state `NORMAL`, by which it becomes the owner |
+//!
+//! Whoever changes `ABANDONED` to `NORMAL` owns the block and every field of it. So each step is one compare-exchange.
+
+use crate::sync::AtomicUsize;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+const NORMAL: usize = 0;
+const DELAYED: usize = 1;
+const DELAYING: usize = 2;
+const ABANDONED: usize = 3;
+const STATES: usize = 3;
+
+/// What became of a cell that another thread freed.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// It is on the thread-free list.
+    Listed,
+    /// The caller must push it on the delayed list of the block's heap, and then call [`ThreadFree::delayed`].
+    Delay,
+    /// The caller owns the block now, and the cells of this list, which are to be freed too. The cell is still in its hand.
+    Claimed(usize),
+}
+
+/// The thread-free list of a block. Zero is an empty list in the state `NORMAL`.
+#[derive(Debug)]
+pub struct ThreadFree(AtomicUsize);
+
+impl Default for ThreadFree {
+    fn default() -> Self {
+        ThreadFree::new()
+    }
+}
+
+impl ThreadFree {
+    /// An empty list, `NORMAL`.
+    #[cfg(not(loom))]
+    pub const fn new() -> Self {
+        ThreadFree(AtomicUsize::new(NORMAL))
+    }
+
+    /// An empty list, `NORMAL`.
+    #[cfg(loom)]
+    pub fn new() -> Self {
+        ThreadFree(AtomicUsize::new(NORMAL))
+    }
+
+    /// A thread that is not the owner frees `cell`. `link` makes its argument the successor of the cell. A thread that
+    /// cannot own blocks passes `may_claim` false.
+    pub fn push(&self, cell: usize, may_claim: bool, link: impl Fn(usize)) -> Pushed {
+        let mut word = self.0.load(Relaxed);
+        loop {
+            let list = word & !STATES;
+            let (new, pushed) = match word & STATES {
+                DELAYED => (list | DELAYING, Pushed::Delay),
+                ABANDONED if may_claim => (NORMAL, Pushed::Claimed(list)),
+                state => {
+                    link(list);
+                    (cell | state, Pushed::Listed)
+                }
+            };
+            match self.0.compare_exchange_weak(word, new, AcqRel, Relaxed) {
+                Ok(_) => return pushed,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Ends what [`Pushed::Delay`] began: the heap may go.
+    pub fn delayed(&self) {
+        // Nobody but the caller leaves this state.
+        self.0.fetch_sub(DELAYING - NORMAL, Release);
+    }
+
+    /// The owner takes the whole list.
+    pub fn take(&self) -> usize {
+        let mut word = self.0.load(Relaxed);
+        while word & !STATES != 0 {
+            match self
+                .0
+                .compare_exchange_weak(word, word & STATES, Acquire, Relaxed)
+            {
+                Ok(_) => return word & !STATES,
+                Err(now) => word = now,
+            }
+        }
+        0
+    }
+
+    /// The owner makes the first free by another thread a delayed one, or a normal one. False while one is being delayed.
+    pub fn set_delayed(&self, delayed: bool) -> bool {
+        let state = if delayed { DELAYED } else { NORMAL };
+        let mut word = self.0.load(Relaxed);
+        loop {
+            if word & STATES == DELAYING {
+                return false;
+            }
+            match self
+                .0
+                .compare_exchange_weak(word, word & !STATES | state, AcqRel, Relaxed)
+            {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// The owner gives the block up. False if the list is not empty, or a free is being delayed.
+    pub fn abandon(&self) -> bool {
+        let mut word = self.0.load(Relaxed);
+        loop {
+            if word != NORMAL && word != DELAYED {
+                return false;
+            }
+            match self
+                .0
+                .compare_exchange_weak(word, ABANDONED, AcqRel, Relaxed)
+            {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Becomes the owner of an abandoned block, and of the cells of the list that is returned.
+    pub fn claim(&self) -> Option<usize> {
+        let mut word = self.0.load(Relaxed);
+        while word & STATES == ABANDONED {
+            match self.0.compare_exchange_weak(word, NORMAL, AcqRel, Relaxed) {
+                Ok(_) => return Some(word & !STATES),
+                Err(now) => word = now,
+            }
+        }
+        None
+    }
+
+    /// In the child of a fork: a thread that was delaying a free is not there. Its cell may be lost.
+    pub fn forget_delaying(&self) {
+        if self.0.load(Relaxed) & STATES == DELAYING {
+            self.0.fetch_sub(DELAYING - DELAYED, Relaxed);
+        }
+    }
+}
+
+/// Cells whose free was delayed, of any block of one heap.
+#[derive(Debug)]
+pub struct DelayedFree(AtomicUsize);
+
+impl Default for DelayedFree {
+    fn default() -> Self {
+        DelayedFree::new()
+    }
+}
+
+impl DelayedFree {
+    /// An empty list.
+    #[cfg(not(loom))]
+    pub const fn new() -> Self {
+        DelayedFree(AtomicUsize::new(0))
+    }
+
+    /// An empty list.
+    #[cfg(loom)]
+    pub fn new() -> Self {
+        DelayedFree(AtomicUsize::new(0))
+    }
+
+    /// Any thread pushes `cell`; `link` makes its argument the successor of the cell.
+    pub fn push(&self, cell: usize, link: impl Fn(usize)) {
+        let mut head = self.0.load(Relaxed);
+        loop {
+            link(head);
+            match self.0.compare_exchange_weak(head, cell, Release, Relaxed) {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// The thread of the heap takes the whole list.
+    pub fn take(&self) -> usize {
+        if self.0.load(Relaxed) == 0 {
+            return 0;
+        }
+        self.0.swap(0, Acquire)
+    }
+}

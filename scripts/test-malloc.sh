@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# The preloaded malloc under its corner cases and under programs, each checked by its own output.
+set -euo pipefail
+cd "$(dirname "$0")"
+source ./lib.sh
+
+LIBRARY=$OUT/libshardsweep_malloc.so
+WORK=$OUT/malloc
+
+# preloaded COMMAND...: runs it on our malloc, for two minutes at most.
+preloaded() { LD_PRELOAD=$LIBRARY timeout 120 "$@"; }
+
+# same NAME COMMAND...: the command says the same on our malloc as on the C library's.
+same() {
+  local name=$1
+  shift
+  "$@" >"$WORK/expected" 2>&1 || die "$name fails on the C library's malloc, too"
+  preloaded "$@" >"$WORK/found" 2>&1 || die "$name fails on our malloc: $(tail -n 3 "$WORK/found")"
+  cmp -s "$WORK/expected" "$WORK/found" || die "$name says something else on our malloc: $(diff "$WORK/expected" "$WORK/found" | head -n 5)"
+  say "$name: the same"
+}
+
+corner_cases() {
+  local name
+  gcc -std=gnu11 -O1 -Wall -Wextra -Werror -o "$WORK/corners" "$ROOT/malloc/tests/corners.c" -pthread
+  for name in $("$WORK/corners"); do
+    preloaded "$WORK/corners" "$name" || die "corner case $name does not hold"
+  done
+  say "corner cases hold: $("$WORK/corners" | xargs)"
+}
+
+# The library reports that it served the program, so that no test passes without it.
+serves() {
+  local said
+  said=$(SHARDSWEEP_SHOW_STATS=1 preloaded git --version 2>&1)
+  [[ $said == *"shardsweep: blocks claimed "[1-9]* ]] || die "the library is not in use"
+  if said=$(SHARDSWEEP_RESET_DELAY=soon preloaded git --version 2>&1); then
+    die "a bad option is accepted"
+  fi
+  [[ $said == "shardsweep: SHARDSWEEP_RESET_DELAY is 'soon', which is not a whole number" ]] || die "a bad option is met by: $said"
+}
+
+programs() {
+  same "python3" python3 -c 'import json, re, threading
+t = [threading.Thread(target=lambda: [json.loads(json.dumps({str(i): list(range(i % 50))})) for i in range(4000)]) for _ in range(4)]
+[x.start() for x in t]; [x.join() for x in t]
+print(sum(len(re.findall("[0-9]+", json.dumps(list(range(n))))) for n in range(300)))'
+  same "git" git -C "$ROOT" log --stat -n 30
+  same "gcc" gcc -O2 -S -o - "$ROOT/malloc/tests/corners.c"
+  same "sqlite3" sqlite3 :memory: "create table t(a integer primary key, b text);
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000) insert into t select i, printf('%08d', i * 7919 % 50000) from n;
+    create index u on t(b); select count(*), sum(a), min(b), max(b) from t where b like '%7%'; delete from t where a % 3 = 0; vacuum;
+    select count(*), group_concat(substr(b, 8)) from t where a < 200;"
+  same "sort" sort --parallel=2 -S 20M "$ROOT/Cargo.lock" "$ROOT/README.md"
+}
+
+main() {
+  need_packages gcc libc6-dev python3 git sqlite3
+  ./malloc.sh
+  mkdir -p "$WORK"
+  serves
+  corner_cases
+  programs
+}
+
+main
