@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -165,6 +165,7 @@ mirror! {
     40 thread_free_lists_offset: u32,
     44 min_heap_free_ratio: u32,
     48 max_heap_free_ratio: u32,
+    52 use_transparent_huge_pages: u32,
 }
 
 /// `THIRD_PARTY_HEAP_FREE_LISTS`: how many free lists a thread has.
@@ -202,7 +203,7 @@ mirror! {
 
 mirror! {
     /// What the plugin may call.
-    Vm = ThirdPartyHeapVMTable, 168;
+    Vm = ThirdPartyHeapVMTable, 176;
     0 size: u64,
     8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
     16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
@@ -224,11 +225,12 @@ mirror! {
     144 debug_object_size: unsafe extern "C" fn(object: *const c_void) -> u64,
     152 debug_scan_object: unsafe extern "C" fn(object: *const c_void, sink: *const RootSink),
     160 debug_print_object: unsafe extern "C" fn(object: *const c_void),
+    168 soft_max_heap_size: unsafe extern "C" fn() -> u64,
 }
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 176;
+    Plugin = ThirdPartyHeapPluginTable, 184;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -239,7 +241,7 @@ mirror! {
     56 destroy_mutator: unsafe extern "C" fn(mutator: Mutator),
     64 alloc: unsafe extern "C" fn(mutator: Mutator, bytes: usize) -> *mut c_void,
     72 alloc_tlab: unsafe extern "C" fn(mutator: Mutator, min_bytes: usize, actual_bytes: *mut usize) -> *mut c_void,
-    80 collect: unsafe extern "C" fn(thread: Thread, exhaustive: i32),
+    80 collect: unsafe extern "C" fn(thread: Thread, force: i32, exhaustive: i32) -> i32,
     88 run_worker: unsafe extern "C" fn(thread: Thread, worker: Worker),
     96 used_bytes: unsafe extern "C" fn() -> u64,
     104 total_bytes: unsafe extern "C" fn() -> u64,
@@ -251,6 +253,7 @@ mirror! {
     152 print_heap: unsafe extern "C" fn(sink: *const TextSink),
     160 reserved_bytes: unsafe extern "C" fn() -> u64,
     168 purge: unsafe extern "C" fn(),
+    176 alloc_without_collection: unsafe extern "C" fn(mutator: Mutator, bytes: usize) -> *mut c_void,
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

@@ -5,7 +5,7 @@
 //! between `MinHeapFreeRatio` and `MaxHeapFreeRatio` percent of it are free. mmtk's own policy
 //! (MemBalancer) stays close to the live size, at the price of many more collections.
 
-use crate::{allocation, OpenJDK};
+use crate::{allocation, upcalls, OpenJDK};
 use mmtk::util::heap::{GCTriggerPolicy, SpaceStats};
 use mmtk::{Plan, MMTK};
 use std::ops::RangeInclusive;
@@ -28,6 +28,9 @@ pub struct Bounds {
 
 static BOUNDS: OnceLock<Bounds> = OnceLock::new();
 
+/// What is free after a collection of a heap that `SoftMaxHeapSize` would leave too small, in percent.
+const FREE_PERCENT_ABOVE_SOFT_MAX: usize = 10;
+
 /// Sets the bounds. Called once, before the heap is made.
 pub fn set_bounds(bounds: Bounds) {
     BOUNDS.set(bounds).expect("there is one heap");
@@ -46,13 +49,14 @@ pub fn max_pages() -> usize {
 
 impl Bounds {
     /// The next size of a heap of `current` pages in which `live` pages have survived, while threads
-    /// wait for `pending` more.
-    fn next_size(&self, current: usize, live: usize, pending: usize) -> usize {
+    /// wait for `pending` more. It is not above `soft_max` pages, unless the live objects need it.
+    fn next_size(&self, current: usize, live: usize, pending: usize, soft_max: usize) -> usize {
         let occupied = (live + pending) * 100;
         let with_free = |percent| occupied.checked_div(100 - percent).unwrap_or(usize::MAX);
         let at_least = with_free(*self.free_percent.start());
         let at_most = with_free(*self.free_percent.end());
         let size = current.max(at_least).min(at_most);
+        let size = size.min(soft_max.max(with_free(FREE_PERCENT_ABOVE_SOFT_MAX)));
         size.clamp(self.min.div_ceil(PAGE), self.max.div_ceil(PAGE))
     }
 }
@@ -83,7 +87,8 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
         let live = mmtk.get_plan().get_reserved_pages();
         let pending = self.pending.swap(0, Ordering::Relaxed);
         let current = self.current.load(Ordering::Relaxed);
-        let size = bounds().next_size(current, live, pending);
+        let soft_max = upcalls::soft_max_heap_size() / PAGE;
+        let size = bounds().next_size(current, live, pending, soft_max);
         self.current.store(size, Ordering::Relaxed);
     }
 
@@ -130,20 +135,36 @@ mod tests {
     #[test]
     fn size_follows_the_live_objects() {
         let bounds = bounds(40..=70);
-        assert_eq!(bounds.next_size(1000, 500, 0), 1000, "half of it is free");
-        assert_eq!(bounds.next_size(1000, 900, 0), 1500, "40 % free");
-        assert_eq!(bounds.next_size(1000, 150, 0), 500, "70 % free");
-        let waited_for = bounds.next_size(1000, 300, 600);
+        assert_eq!(
+            bounds.next_size(1000, 500, 0, MAX),
+            1000,
+            "half of it is free"
+        );
+        assert_eq!(bounds.next_size(1000, 900, 0, MAX), 1500, "40 % free");
+        assert_eq!(bounds.next_size(1000, 150, 0, MAX), 500, "70 % free");
+        let waited_for = bounds.next_size(1000, 300, 600, MAX);
         assert_eq!(waited_for, 1500, "what threads wait for counts");
-        assert_eq!(bounds.next_size(1000, 0, 0), 200, "-Xms");
-        assert_eq!(bounds.next_size(1000, MAX, 0), MAX, "-Xmx");
+        assert_eq!(bounds.next_size(1000, 0, 0, MAX), 200, "-Xms");
+        assert_eq!(bounds.next_size(1000, MAX, 0, MAX), MAX, "-Xmx");
+    }
+
+    #[test]
+    fn soft_maximum() {
+        let bounds = bounds(40..=70);
+        assert_eq!(bounds.next_size(1000, 500, 0, 600), 600, "it fits");
+        assert_eq!(
+            bounds.next_size(1000, 540, 0, 590),
+            600,
+            "live objects need more"
+        );
+        assert_eq!(bounds.next_size(1000, 0, 0, 100), 200, "-Xms");
     }
 
     #[test]
     fn extreme_ratios() {
-        assert_eq!(bounds(0..=100).next_size(1000, 1, 0), 1000);
-        assert_eq!(bounds(0..=100).next_size(1000, 2000, 0), 2000);
-        assert_eq!(bounds(100..=100).next_size(1000, 500, 0), MAX);
-        assert_eq!(bounds(0..=0).next_size(1000, 500, 0), 500);
+        assert_eq!(bounds(0..=100).next_size(1000, 1, 0, MAX), 1000);
+        assert_eq!(bounds(0..=100).next_size(1000, 2000, 0, MAX), 2000);
+        assert_eq!(bounds(100..=100).next_size(1000, 500, 0, MAX), MAX);
+        assert_eq!(bounds(0..=0).next_size(1000, 500, 0, MAX), 500);
     }
 }

@@ -161,6 +161,12 @@ pub fn swap_reference_pending_list(head: ObjectReference) -> Option<ObjectRefere
     ObjectReference::from_raw_address(Address::from_mut_ptr(old))
 }
 
+/// `SoftMaxHeapSize` as it is now, in bytes.
+pub fn soft_max_heap_size() -> usize {
+    // SAFETY: has no preconditions.
+    unsafe { (vm().soft_max_heap_size)() as usize }
+}
+
 /// The VM's own answer to the size of an object, in bytes.
 pub fn debug_object_size(object: ObjectReference) -> usize {
     // SAFETY: `object` is a live object.

@@ -277,6 +277,10 @@ unsafe extern "C" fn debug_scan_object(object: *const c_void, sink: *const RootS
     report(sink, &fields);
 }
 
+unsafe extern "C" fn soft_max_heap_size() -> u64 {
+    u64::MAX
+}
+
 unsafe extern "C" fn debug_print_object(object: *const c_void) {
     println!("{object:?}");
 }
@@ -355,6 +359,7 @@ static TABLE: Vm = Vm {
     debug_object_size,
     debug_scan_object,
     debug_print_object,
+    soft_max_heap_size,
 };
 
 /// The VM, as its one Java thread sees it.
@@ -389,6 +394,7 @@ impl FakeVm {
                 thread_free_lists_offset: std::mem::offset_of!(FakeThread, free_lists) as u32,
                 min_heap_free_ratio: 40,
                 max_heap_free_ratio: 70,
+                use_transparent_huge_pages: 0,
             };
             let (mut range, mut bins) = (Range { start: 0, end: 0 }, BinTable::NONE);
             let status = (plugin().initialize)(&config, &mut range, &mut bins, text, length);
@@ -473,7 +479,7 @@ impl FakeVm {
     pub fn collect(&mut self) {
         // SAFETY: by the Java thread.
         unsafe {
-            (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 1);
+            (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 0, 1);
             (plugin().purge)();
         }
     }

@@ -26,6 +26,7 @@ private:
   ThirdPartyHeapDriver*                       _driver;
   ThirdPartyHeapLayout                        _layout;
   GrowableArrayCHeap<ThirdPartyHeapWorkerThread*, mtGC> _workers;
+  bool _prints_spaces; // with the heap; costs a look at all of the plugin's blocks
 
   const ThirdPartyHeapPluginTable* plugin() const;
   static size_t largest_tlab();
@@ -33,7 +34,10 @@ private:
   bool can_collect() const;
   void wait_until_collection_enabled();
   void clear_soft_references();
+  // Whether a collection would wait for the thread to leave its JNI critical region.
+  bool holds_collections_up(Thread* thread) const;
   void* allocate_from_plugin(Thread* thread, size_t bytes);
+  void* allocate_in_critical_region(ThirdPartyHeapMutator* mutator, size_t bytes);
 
 protected:
   virtual HeapWord* allocate_new_tlab(size_t min_size, size_t requested_size, size_t* actual_size);
@@ -106,6 +110,9 @@ public:
   virtual bool print_location(outputStream* st, void* addr) const;
   virtual void print_tracing_info() const {}
   virtual void gc_threads_do(ThreadClosure* closure) const;
+
+  // Before and after a collection: for the log, and for the history in the hs_err file.
+  void print_at_collection(bool before);
 
   ThirdPartyHeapDriver* driver() const        { return _driver; }
   const ThirdPartyHeapLayout* layout() const  { return &_layout; }

@@ -14,7 +14,6 @@
 #include "memory/universe.hpp"
 #include "runtime/os.hpp"
 
-// The heap is printed for the log alone, not for the history in the hs_err file: the plugin looks at all of its blocks for it.
 ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause) :
     _heap(heap),
     _gc_id(),
@@ -29,9 +28,7 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
     _cpu_time(NULL),
     _time("Pause Full", NULL, cause, true) {
   _timer.register_gc_start();
-  if (log_is_enabled(Debug, gc, heap)) {
-    _heap->print_heap_before_gc();
-  }
+  _heap->print_at_collection(true /* before */);
   _heap->increment_total_collections(true);
   _heap->ensure_parsability(true);
   verify(VerifyBeforeGC, "Before GC");
@@ -60,9 +57,7 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
                           _heap->overhead_limit()->record(_start, _heap->is_full(), _heap->used());
   _heap->soft_ref_policy()->set_should_clear_all_soft_refs(near_limit);
   MetaspaceUtils::print_metaspace_change(_metaspace_before);
-  if (log_is_enabled(Debug, gc, heap)) {
-    _heap->print_heap_after_gc();
-  }
+  _heap->print_at_collection(false /* before */);
   _heap->post_full_gc_dump(&_timer);
   _timer.register_gc_end();
   MemoryService::track_memory_usage();

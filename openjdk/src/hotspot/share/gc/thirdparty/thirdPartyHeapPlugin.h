@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 4
+#define THIRD_PARTY_HEAP_ABI_VERSION 5
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -138,6 +138,7 @@ typedef struct ThirdPartyHeapConfig {
   uint32_t thread_free_lists_offset; /* ThirdPartyHeapFreeLists inside a thread */
   uint32_t min_heap_free_ratio;     /* percent of the heap that are to be free after a collection: at least */
   uint32_t max_heap_free_ratio;     /* ... and at most */
+  uint32_t use_transparent_huge_pages; /* memory of the heap is advised to be in huge pages */
 } ThirdPartyHeapConfig;
 
 /*
@@ -212,6 +213,9 @@ typedef struct ThirdPartyHeapVMTable {
   uint64_t (*debug_object_size)(const void* object);
   void (*debug_scan_object)(const void* object, const ThirdPartyHeapRootSink* sink);
   void (*debug_print_object)(const void* object);
+
+  /* Bytes that the heap is not to exceed as long as live objects fit; changes while the VM runs. */
+  uint64_t (*soft_max_heap_size)(void);
 } ThirdPartyHeapVMTable;
 
 /* What the VM may call. */
@@ -234,8 +238,11 @@ typedef struct ThirdPartyHeapPluginTable {
   /* A buffer of at least min_bytes for bump allocation, its size in *actual_bytes; it ends with the next collection. Null: use alloc. */
   void* (*alloc_tlab)(ThirdPartyHeapMutator* mutator, size_t min_bytes, size_t* actual_bytes);
 
-  /* A collection on request; returns when it is over. By a Java thread or, at a safepoint, the VM thread. */
-  void (*collect)(ThirdPartyHeapThread* thread, int32_t exhaustive);
+  /*
+   * A collection on request; returns when it is over. By a Java thread or, at a safepoint, the VM thread. Returns 0 if there was
+   * none: the plan never collects or, unless it is forced, options ignore what programs ask for.
+   */
+  int32_t (*collect)(ThirdPartyHeapThread* thread, int32_t force, int32_t exhaustive);
   /* Body of a GC thread. */
   void (*run_worker)(ThirdPartyHeapThread* thread, ThirdPartyHeapWorker* worker);
 
@@ -258,6 +265,9 @@ typedef struct ThirdPartyHeapPluginTable {
 
   /* Gives back to the OS now what the last collection has freed. Touches no object: safepoints need not wait for the caller. */
   void (*purge)(void);
+
+  /* As alloc, but never waits for a collection. For a thread in a JNI critical region, which would hold that collection up. */
+  void* (*alloc_without_collection)(ThirdPartyHeapMutator* mutator, size_t bytes);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */
