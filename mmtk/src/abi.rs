@@ -176,6 +176,7 @@ mirror! {
     40 thread_heads_offset: u32,
     44 min_heap_free_ratio: u32,
     48 max_heap_free_ratio: u32,
+    52 use_transparent_huge_pages: u32,
 }
 
 /// `THIRD_PARTY_HEAP_BINS`: for how many bins a thread has cells.
@@ -224,7 +225,7 @@ mirror! {
 
 mirror! {
     /// What the plugin may call.
-    Vm = ThirdPartyHeapVMTable, 184;
+    Vm = ThirdPartyHeapVMTable, 192;
     0 size: u64,
     8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
     16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
@@ -248,11 +249,12 @@ mirror! {
     160 debug_print_object: unsafe extern "C" fn(object: *const c_void),
     168 visit_class_loader_data: unsafe extern "C" fn(class_loader_data: *mut c_void, sink: *const RootSink),
     176 report_discovered_references: unsafe extern "C" fn(soft: u64, weak: u64, finals: u64, phantom: u64),
+    184 soft_max_heap_size: unsafe extern "C" fn() -> u64,
 }
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 216;
+    Plugin = ThirdPartyHeapPluginTable, 224;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -263,7 +265,7 @@ mirror! {
     56 destroy_mutator: unsafe extern "C" fn(mutator: Mutator),
     64 alloc: unsafe extern "C" fn(mutator: Mutator, bytes: usize) -> *mut c_void,
     72 alloc_tlab: unsafe extern "C" fn(mutator: Mutator, min_bytes: usize, actual_bytes: *mut usize) -> *mut c_void,
-    80 collect: unsafe extern "C" fn(thread: Thread, exhaustive: i32),
+    80 collect: unsafe extern "C" fn(thread: Thread, force: i32, exhaustive: i32) -> i32,
     88 run_worker: unsafe extern "C" fn(thread: Thread, worker: Worker),
     96 used_bytes: unsafe extern "C" fn() -> u64,
     104 total_bytes: unsafe extern "C" fn() -> u64,
@@ -280,6 +282,7 @@ mirror! {
     192 remember_object: unsafe extern "C" fn(mutator: Mutator, object: *mut c_void),
     200 remember_slots: unsafe extern "C" fn(mutator: Mutator, first: *mut c_void, count: usize),
     208 is_partial_collection: unsafe extern "C" fn() -> i32,
+    216 alloc_without_collection: unsafe extern "C" fn(mutator: Mutator, bytes: usize) -> *mut c_void,
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

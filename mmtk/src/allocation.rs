@@ -5,7 +5,7 @@ use crate::layout::WORD;
 use crate::plans::PlanInfo;
 use crate::trigger::{self, PAGE};
 use crate::{heap, OpenJDK};
-use mmtk::util::alloc::{AllocatorInfo, BumpPointer};
+use mmtk::util::alloc::{AllocationOptions, AllocatorInfo, BumpPointer};
 use mmtk::util::{Address, ObjectReference};
 use mmtk::{memory_manager, AllocationSemantics, Mutator};
 use std::ptr;
@@ -66,21 +66,47 @@ fn is_over_limit<const COMPRESSED: bool>(bytes: usize) -> bool {
     bytes.div_ceil(PAGE) > free
 }
 
+/// Which of the plan's allocators serves objects of this size.
+#[inline(always)]
+fn semantics(bytes: usize) -> AllocationSemantics {
+    if bytes <= MAX_DEFAULT_BYTES.load(Ordering::Relaxed) {
+        AllocationSemantics::Default
+    } else {
+        AllocationSemantics::Los
+    }
+}
+
 /// Memory for one object, not zeroed. None when out of memory.
 #[inline(always)]
 pub fn alloc<const COMPRESSED: bool>(
     mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
     bytes: usize,
 ) -> Option<ObjectReference> {
-    let semantics = if bytes <= MAX_DEFAULT_BYTES.load(Ordering::Relaxed) {
-        AllocationSemantics::Default
-    } else {
-        AllocationSemantics::Los
-    };
+    let semantics = semantics(bytes);
     if !may_collect() && is_over_limit::<COMPRESSED>(bytes) {
         return None;
     }
     let address = memory_manager::alloc(mutator, bytes, WORD, 0, semantics);
+    let object = ObjectReference::from_raw_address(address)?;
+    memory_manager::post_alloc(mutator, object, bytes, semantics);
+    Some(object)
+}
+
+/// As [`alloc`], but the calling thread never waits for a collection: the heap grows, up to `-Xmx`.
+pub fn alloc_without_collection<const COMPRESSED: bool>(
+    mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
+    bytes: usize,
+) -> Option<ObjectReference> {
+    if is_over_limit::<COMPRESSED>(bytes) {
+        return None;
+    }
+    let semantics = semantics(bytes);
+    let options = AllocationOptions {
+        allow_overcommit: true,
+        at_safepoint: false,
+        allow_oom_call: false,
+    };
+    let address = memory_manager::alloc_with_options(mutator, bytes, WORD, 0, semantics, options);
     let object = ObjectReference::from_raw_address(address)?;
     memory_manager::post_alloc(mutator, object, bytes, semantics);
     Some(object)

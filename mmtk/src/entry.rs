@@ -72,6 +72,7 @@ static PLUGIN: Plugin = Plugin {
     remember_object,
     remember_slots,
     is_partial_collection,
+    alloc_without_collection,
 };
 
 /// Writes `message` as a C string of at most `size` bytes.
@@ -240,6 +241,9 @@ unsafe extern "C" fn initialize(
         };
         settings.builder.set_vm_layout(chosen.layout);
         set_heap_size(&mut settings, config)?;
+        if config.use_transparent_huge_pages != 0 {
+            settings.builder.options.transparent_hugepages.set(true);
+        }
         logging::install();
         if compressed {
             make_heap::<true>(&settings);
@@ -355,13 +359,24 @@ unsafe extern "C" fn alloc_tlab(
     start
 }
 
-unsafe extern "C" fn collect(thread: Thread, exhaustive: i32) {
-    fn collect<const COMPRESSED: bool>(thread: Thread, exhaustive: bool) {
+unsafe extern "C" fn alloc_without_collection(mutator: Mutator, bytes: usize) -> *mut c_void {
+    fn alloc<const COMPRESSED: bool>(mutator: Mutator, bytes: usize) -> *mut c_void {
+        // SAFETY: the VM passes the calling thread's mutator.
+        let mutator = unsafe { mutator_ref::<COMPRESSED>(mutator) };
+        allocation::alloc_without_collection(mutator, bytes).map_or(ptr::null_mut(), |object| {
+            object.to_raw_address().to_mut_ptr()
+        })
+    }
+    dispatch!(alloc(mutator, bytes))
+}
+
+unsafe extern "C" fn collect(thread: Thread, force: i32, exhaustive: i32) -> i32 {
+    fn collect<const COMPRESSED: bool>(thread: Thread, force: bool, exhaustive: bool) -> bool {
         let thread = VMMutatorThread(upcalls::vm_thread(thread));
         let mmtk = heap::mmtk::<COMPRESSED>();
-        mmtk.handle_user_collection_request(thread, false, exhaustive);
+        mmtk.handle_user_collection_request(thread, force, exhaustive)
     }
-    dispatch!(collect(thread, exhaustive != 0))
+    dispatch!(collect(thread, force != 0, exhaustive != 0)).into()
 }
 
 unsafe extern "C" fn purge() {

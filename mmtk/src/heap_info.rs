@@ -91,10 +91,44 @@ fn describe_blocks(text: &mut String, report: &mmtk::shardsweep::Report) {
     }
 }
 
-/// The address ranges of a space, as mmtk's map of spaces shows them.
+/// The addresses of a space, from mmtk's map of spaces.
 fn addresses<const COMPRESSED: bool>(space: &'static str) -> String {
     let mut line = String::new();
     let _ = heap::mmtk::<COMPRESSED>().debug_print_vm_maps(&mut line, Some(space));
-    let ranges = line.split_whitespace().filter(|word| word.contains("->"));
-    ranges.collect::<Vec<_>>().join(" ").replace("->", "-")
+    summary(&line)
+}
+
+/// The first and the last address of the ranges `first->last` in a line of mmtk's map, and how many
+/// parts they are if there are gaps: a space may have hundreds.
+fn summary(line: &str) -> String {
+    let number = |text: &str| usize::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+    let mut ranges: Vec<(usize, usize)> = line
+        .split([' ', ',', '\n'])
+        .filter_map(|word| word.split_once("->"))
+        .filter_map(|(first, last)| Some((number(first)?, number(last)?)))
+        .collect();
+    ranges.sort_unstable();
+    let (Some((first, _)), Some((_, last))) = (ranges.first(), ranges.last()) else {
+        return String::new();
+    };
+    let gaps = ranges.windows(2).filter(|pair| pair[0].1 + 1 != pair[1].0);
+    match gaps.count() {
+        0 => format!("{first:#x}-{last:#x}"),
+        gaps => format!("{first:#x}-{last:#x} in {} parts", gaps + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::summary;
+
+    #[test]
+    fn addresses_fit_in_a_line() {
+        assert_eq!(summary("nothing  N \n"), "");
+        assert_eq!(summary("los IN 0x1000->0x1fff E 4096\n"), "0x1000-0x1fff");
+        let adjacent = "ms  N 0x3000->0x3fff, 0x1000->0x2fff\n";
+        assert_eq!(summary(adjacent), "0x1000-0x3fff");
+        let apart = "ms  N 0x5000->0x5fff, 0x3000->0x3fff, 0x1000->0x2fff\n";
+        assert_eq!(summary(apart), "0x1000-0x5fff in 2 parts");
+    }
 }

@@ -167,10 +167,17 @@ impl<'a> Object<'a> {
             Kind::Reference
         } else if id == layout.id_instance_class_loader {
             Kind::ClassLoader
-        } else {
-            debug_assert_eq!(id, layout.id_instance_mirror, "unknown kind of class");
+        } else if id == layout.id_instance_mirror {
             Kind::Mirror
+        } else {
+            self.refuse(id)
         }
+    }
+
+    /// Whatever is here is no object: to scan it as one would break the heap.
+    #[cold]
+    fn refuse(&self, id: i32) -> ! {
+        panic!("{} has a class of unknown kind {id}", self.start)
     }
 
     #[inline(always)]

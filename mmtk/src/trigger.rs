@@ -5,7 +5,7 @@
 //! between `MinHeapFreeRatio` and `MaxHeapFreeRatio` percent of it are free. mmtk's own policy
 //! (MemBalancer) stays close to the live size, at the price of many more collections.
 
-use crate::{allocation, OpenJDK};
+use crate::{allocation, upcalls, OpenJDK};
 use mmtk::util::heap::{GCTriggerPolicy, SpaceStats};
 use mmtk::{Plan, MMTK};
 use std::ops::RangeInclusive;
@@ -28,6 +28,9 @@ pub struct Bounds {
 
 static BOUNDS: OnceLock<Bounds> = OnceLock::new();
 
+/// What is free after a collection of a heap that `SoftMaxHeapSize` would leave too small, in percent.
+const FREE_PERCENT_ABOVE_SOFT_MAX: usize = 10;
+
 /// Sets the bounds. Called once, before the heap is made.
 pub fn set_bounds(bounds: Bounds) {
     BOUNDS.set(bounds).expect("there is one heap");
@@ -46,8 +49,9 @@ pub fn max_pages() -> usize {
 
 impl Bounds {
     /// The next size of a heap of `current` pages in which `occupied` pages are in use, or are waited
-    /// for by threads, and of which `free` pages at least are to be free.
-    fn next_size(&self, current: usize, occupied: usize, free: usize) -> usize {
+    /// for by threads, and of which `free` pages at least are to be free. It is not above `soft_max` pages, unless what is
+    /// in use needs it.
+    fn next_size(&self, current: usize, occupied: usize, free: usize, soft_max: usize) -> usize {
         let with_free = |percent| {
             (occupied * 100)
                 .checked_div(100 - percent)
@@ -56,6 +60,7 @@ impl Bounds {
         let at_least = with_free(*self.free_percent.start()).max(occupied + free);
         let at_most = with_free(*self.free_percent.end()).max(at_least);
         let size = current.max(at_least).min(at_most);
+        let size = size.min(soft_max.max(with_free(FREE_PERCENT_ABOVE_SOFT_MAX)));
         size.clamp(self.min.div_ceil(PAGE), self.max.div_ceil(PAGE))
     }
 }
@@ -93,7 +98,8 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
         let occupied = plan.get_reserved_pages() + self.pending.swap(0, Ordering::Relaxed);
         let current = self.current.load(Ordering::Relaxed);
         let free = plan.generational().map_or(0, |_| nursery_room(occupied));
-        let size = bounds().next_size(current, occupied, free);
+        let soft_max = upcalls::soft_max_heap_size() / PAGE;
+        let size = bounds().next_size(current, occupied, free, soft_max);
         self.current.store(size, Ordering::Relaxed);
     }
 
@@ -140,20 +146,40 @@ mod tests {
     #[test]
     fn size_follows_the_live_objects() {
         let bounds = bounds(40..=70);
-        assert_eq!(bounds.next_size(1000, 500, 0), 1000, "half of it is free");
-        assert_eq!(bounds.next_size(1000, 900, 0), 1500, "40 % free");
-        assert_eq!(bounds.next_size(1000, 150, 0), 500, "70 % free");
-        assert_eq!(bounds.next_size(1000, 500, 600), 1100, "600 are free");
-        assert_eq!(bounds.next_size(1000, 10, 600), 610, "also of a small heap");
-        assert_eq!(bounds.next_size(1000, 0, 0), 200, "-Xms");
-        assert_eq!(bounds.next_size(1000, MAX, 0), MAX, "-Xmx");
+        assert_eq!(
+            bounds.next_size(1000, 500, 0, MAX),
+            1000,
+            "half of it is free"
+        );
+        assert_eq!(bounds.next_size(1000, 900, 0, MAX), 1500, "40 % free");
+        assert_eq!(bounds.next_size(1000, 150, 0, MAX), 500, "70 % free");
+        assert_eq!(bounds.next_size(1000, 500, 600, MAX), 1100, "600 are free");
+        assert_eq!(
+            bounds.next_size(1000, 10, 600, MAX),
+            610,
+            "also of a small heap"
+        );
+        assert_eq!(bounds.next_size(1000, 0, 0, MAX), 200, "-Xms");
+        assert_eq!(bounds.next_size(1000, MAX, 0, MAX), MAX, "-Xmx");
+    }
+
+    #[test]
+    fn soft_maximum() {
+        let bounds = bounds(40..=70);
+        assert_eq!(bounds.next_size(1000, 500, 0, 600), 600, "it fits");
+        assert_eq!(
+            bounds.next_size(1000, 540, 0, 590),
+            600,
+            "live objects need more"
+        );
+        assert_eq!(bounds.next_size(1000, 0, 0, 100), 200, "-Xms");
     }
 
     #[test]
     fn extreme_ratios() {
-        assert_eq!(bounds(0..=100).next_size(1000, 1, 0), 1000);
-        assert_eq!(bounds(0..=100).next_size(1000, 2000, 0), 2000);
-        assert_eq!(bounds(100..=100).next_size(1000, 500, 0), MAX);
-        assert_eq!(bounds(0..=0).next_size(1000, 500, 0), 500);
+        assert_eq!(bounds(0..=100).next_size(1000, 1, 0, MAX), 1000);
+        assert_eq!(bounds(0..=100).next_size(1000, 2000, 0, MAX), 2000);
+        assert_eq!(bounds(100..=100).next_size(1000, 500, 0, MAX), MAX);
+        assert_eq!(bounds(0..=0).next_size(1000, 500, 0, MAX), 500);
     }
 }

@@ -175,6 +175,12 @@ pub fn report_discovered_references(soft: usize, weak: usize, finals: usize, pha
     unsafe { (vm().report_discovered_references)(soft, weak, finals, phantom) }
 }
 
+/// `SoftMaxHeapSize` as it is now, in bytes.
+pub fn soft_max_heap_size() -> usize {
+    // SAFETY: has no preconditions.
+    unsafe { (vm().soft_max_heap_size)() as usize }
+}
+
 /// The VM's own answer to the size of an object, in bytes.
 pub fn debug_object_size(object: ObjectReference) -> usize {
     // SAFETY: `object` is a live object.

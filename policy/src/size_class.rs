@@ -28,7 +28,7 @@ pub static BINS_BY_WORDS: [u8; MAX_CELL_BYTES / 8 + 1] = bins_by_words();
 pub static CELL_BYTES_BY_BIN: [u32; MAX_BINS] = CELL_BYTES;
 
 /// Objects up to this size find their bin in [`SMALL`], others by some shifts.
-const SMALL_BYTES: usize = 1024;
+pub(crate) const SMALL_BYTES: usize = 1024;
 /// The same for small sizes as a constant, so that the bin of a constant size is one in every crate.
 const SMALL: [u8; SMALL_BYTES / 8 + 1] = bins_by_words();
 

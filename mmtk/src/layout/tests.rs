@@ -179,6 +179,13 @@ fn arrays() {
 }
 
 #[test]
+#[should_panic(expected = "a class of unknown kind 99")]
+fn unknown_kinds() {
+    let klass = klass(99, 32, &[]);
+    view(&instance(&klass), &test_layout()).kind();
+}
+
+#[test]
 fn mirrors() {
     let layout = test_layout();
     let klass = klass(ID_MIRROR, 33, &[(16, 2)]);

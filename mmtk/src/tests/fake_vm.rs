@@ -335,6 +335,10 @@ unsafe extern "C" fn debug_scan_object(object: *const c_void, sink: *const RootS
 
 unsafe extern "C" fn report_discovered_references(_: u64, _: u64, _: u64, _: u64) {}
 
+unsafe extern "C" fn soft_max_heap_size() -> u64 {
+    u64::MAX
+}
+
 unsafe extern "C" fn debug_print_object(object: *const c_void) {
     println!("{object:?}");
 }
@@ -415,6 +419,7 @@ static TABLE: Vm = Vm {
     debug_print_object,
     visit_class_loader_data,
     report_discovered_references,
+    soft_max_heap_size,
 };
 
 /// The VM, as its one Java thread sees it.
@@ -449,6 +454,7 @@ impl FakeVm {
                 thread_heads_offset: std::mem::offset_of!(FakeThread, heads) as u32,
                 min_heap_free_ratio: 40,
                 max_heap_free_ratio: 70,
+                use_transparent_huge_pages: 0,
             };
             let (mut range, mut bins) = (Range { start: 0, end: 0 }, BinTable::NONE);
             let status = (plugin().initialize)(&config, &mut range, &mut bins, text, length);
@@ -555,7 +561,7 @@ impl FakeVm {
     pub fn collect(&mut self) {
         // SAFETY: by the Java thread.
         unsafe {
-            (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 1);
+            (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 0, 1);
             (plugin().purge)();
         }
     }

@@ -52,6 +52,9 @@ public class CrashReport {
         Check.equal(1, child.crashFiles().size(), "hs_err files");
         String report = Files.readString(child.crashFiles().get(0));
         Check.matches("^Heap: " + DESCRIPTION, report, "the hs_err file");
+        Check.matches("^GC Heap History \\([1-9]\\d* events\\)", report, "the heap's history");
+        Check.matches("^\\{Heap before GC invocations=\\d+", report, "a collection in it");
+        Check.matches("^ +total \\d+K, used \\d+K", report, "the heap at that collection");
         Check.matches("^END\\.$", report, "the end of the hs_err file");
         Check.that(!report.toLowerCase().contains("error occurred during error reporting"), "reported without another crash:\n" + report);
         return report;

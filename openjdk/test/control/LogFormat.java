@@ -24,6 +24,7 @@ public class LogFormat {
 
     private static final boolean OWN_POLICY = Child.optionsUnderTest().stream().anyMatch(option -> option.startsWith("-XX:ThirdPartyHeapPlugin=ms-"));
     private static final Pattern RELEASE = Pattern.compile("release \\d+\\.\\d{3}ms, \\d+ pages uncharged");
+    private static final int LONGEST = 200;
     private static final Pattern EXCESS = Pattern.compile("\\d+ pages to be returned to the OS");
 
     public static void main(String[] args) throws Exception {
@@ -38,6 +39,13 @@ public class LogFormat {
         for (Pattern line : List.of(RELEASE, EXCESS)) {
             Check.equal(OWN_POLICY ? pauses : 0L, line.matcher(debug).results().count(), "lines about the policy's space: " + line);
         }
+        for (Pattern line : List.of(RELEASE, EXCESS)) {
+            debug.lines().filter(line.asPredicate())
+                    .forEach(found -> Check.matches("\\] GC\\(\\d+\\) ", found, "the collection that a worker's line is about"));
+        }
+        String heap = Child.with("-Xmx64m", "-Xlog:gc+heap=debug").main(Main.class).mustExitCleanly(0).out();
+        long tooLong = heap.lines().filter(line -> line.length() > LONGEST).count();
+        Check.equal(0L, tooLong, "lines of more than " + LONGEST + " characters:\n" + heap);
         Check.equal(0L, Child.with("-Xmx64m").main(Main.class).mustExitCleanly(0).out().lines().count(), "lines printed without -Xlog");
     }
 

@@ -46,7 +46,8 @@ ThirdPartyHeap::ThirdPartyHeap() :
     _driver(NULL),
     _discovered_references(),
     _layout(),
-    _workers(ParallelGCThreads) {}
+    _workers(ParallelGCThreads),
+    _prints_spaces(true) {}
 
 ThirdPartyHeap* ThirdPartyHeap::heap() {
   return named_heap<ThirdPartyHeap>(CollectedHeap::ThirdParty);
@@ -87,6 +88,7 @@ jint ThirdPartyHeap::initialize() {
   config.thread_heads_offset = in_bytes(ThirdPartyHeapThreadLocalData::heads_offset());
   config.min_heap_free_ratio = MinHeapFreeRatio;
   config.max_heap_free_ratio = MaxHeapFreeRatio;
+  config.use_transparent_huge_pages = UseTransparentHugePages;
 
   ThirdPartyHeapRange range;
   ThirdPartyHeapBinTable bins;
@@ -182,6 +184,9 @@ void ThirdPartyHeap::hide_free_lists_from_compiled_code(Thread* thread) {
 void* ThirdPartyHeap::allocate_from_plugin(Thread* thread, size_t bytes) {
   ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(thread);
   assert(mutator != NULL, "only Java threads allocate");
+  if (holds_collections_up(thread)) {
+    return allocate_in_critical_region(mutator, bytes);
+  }
   void* object = plugin()->alloc(mutator, bytes);
   if (object == NULL && !can_collect()) {
     wait_until_collection_enabled();
@@ -193,6 +198,18 @@ void* ThirdPartyHeap::allocate_from_plugin(Thread* thread, size_t bytes) {
   }
   if (object == NULL) {
     _overhead_limit.reset();
+  }
+  return object;
+}
+
+bool ThirdPartyHeap::holds_collections_up(Thread* thread) const {
+  return thread->is_Java_thread() && thread->as_Java_thread()->in_critical() && !supports_object_pinning();
+}
+
+void* ThirdPartyHeap::allocate_in_critical_region(ThirdPartyHeapMutator* mutator, size_t bytes) {
+  void* const object = plugin()->alloc_without_collection(mutator, bytes);
+  if (object == NULL && CheckJNICalls) {
+    fatal("Possible deadlock due to allocating while in jni critical section");
   }
   return object;
 }
@@ -211,7 +228,7 @@ void ThirdPartyHeap::wait_until_collection_enabled() {
   if (!is_init_completed()) {
     ThirdPartyHeapLoader::exit_with_error("-Xmx" SIZE_FORMAT "k is too small to start the VM", MaxHeapSize / K);
   }
-  _driver->wait_until_enabled(JavaThread::current());
+  _driver->wait_until_enabled(Thread::current());
 }
 
 // A plugin's buffer is what is left of a block of its own, which is never larger than this.
@@ -267,16 +284,22 @@ bool ThirdPartyHeap::supports_object_pinning() const {
 
 void ThirdPartyHeap::collect(GCCause::Cause cause) {
   Thread* const thread = Thread::current();
+  const bool by_user = GCCause::is_user_requested_gc(cause);
   if (cause == GCCause::_gc_locker) {
     _driver->gc_locker_cleared(thread->as_Java_thread());
+  } else if (holds_collections_up(thread)) {
+    log_debug(gc)("%s: no collection, the thread is in a JNI critical region", GCCause::to_string(cause));
   } else {
     if (!can_collect()) {
       wait_until_collection_enabled();
     }
     _driver->set_requested_cause(cause);
-    plugin()->collect((ThirdPartyHeapThread*)thread, true /* exhaustive */);
+    if (!plugin()->collect((ThirdPartyHeapThread*)thread, !by_user /* force */, true /* exhaustive */)) {
+      _driver->set_requested_cause(GCCause::_no_gc);
+      _soft_ref_policy.set_should_clear_all_soft_refs(false);
+    }
   }
-  if (GCCause::is_user_requested_gc(cause)) {
+  if (by_user) {
     ThreadBlockInVM blocked(thread->as_Java_thread());
     plugin()->purge();
   }
@@ -373,9 +396,21 @@ void ThirdPartyHeap::print_on(outputStream* st) const {
   st->print_cr(" %s", name());
   st->print_cr("  total " SIZE_FORMAT "K, used " SIZE_FORMAT "K [" PTR_FORMAT ", " PTR_FORMAT ")",
                capacity() / K, used() / K, p2i(_reserved.start()), p2i(_reserved.end()));
-  const ThirdPartyHeapTextSink sink = { write_to_stream, st };
-  plugin()->print_heap(&sink);
+  if (_prints_spaces) {
+    const ThirdPartyHeapTextSink sink = { write_to_stream, st };
+    plugin()->print_heap(&sink);
+  }
   MetaspaceUtils::print_on(st);
+}
+
+void ThirdPartyHeap::print_at_collection(bool before) {
+  _prints_spaces = log_is_enabled(Debug, gc, heap);
+  if (before) {
+    print_heap_before_gc();
+  } else {
+    print_heap_after_gc();
+  }
+  _prints_spaces = true;
 }
 
 // The plugin is not asked again: it may be what crashed.

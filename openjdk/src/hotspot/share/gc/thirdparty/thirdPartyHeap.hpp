@@ -31,6 +31,7 @@ private:
   ReferenceProcessorStats                     _discovered_references;
   ThirdPartyHeapLayout                        _layout;
   GrowableArrayCHeap<ThirdPartyHeapWorkerThread*, mtGC> _workers;
+  bool _prints_spaces; // with the heap; costs a look at all of the plugin's blocks
 
   // Whether the plugin has ever been told to hide free lists.
   static volatile bool                        _free_lists_were_hidden;
@@ -47,6 +48,9 @@ private:
   bool can_collect_for_metadata(JavaThread* thread) const;
   MetaWord* collect_and_allocate_metadata(ClassLoaderMetaspace* metaspace, size_t size, Metaspace::MetadataType mdtype,
                                           GCCause::Cause cause);
+  // Whether a collection would wait for the thread to leave its JNI critical region.
+  bool holds_collections_up(Thread* thread) const;
+  void* allocate_in_critical_region(ThirdPartyHeapMutator* mutator, size_t bytes);
 
 protected:
   virtual HeapWord* allocate_new_tlab(size_t min_size, size_t requested_size, size_t* actual_size);
@@ -123,6 +127,9 @@ public:
   virtual bool print_location(outputStream* st, void* addr) const;
   virtual void print_tracing_info() const {}
   virtual void gc_threads_do(ThreadClosure* closure) const;
+
+  // Before and after a collection: for the log, and for the history in the hs_err file.
+  void print_at_collection(bool before);
 
   ThirdPartyHeapDriver* driver() const        { return _driver; }
   const ThirdPartyHeapLayout* layout() const  { return &_layout; }

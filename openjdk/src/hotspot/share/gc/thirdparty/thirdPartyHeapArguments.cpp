@@ -8,6 +8,7 @@
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapArguments.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "logging/log.hpp"
 #include "runtime/arguments.hpp"
 #include "runtime/globals.hpp"
 #include "runtime/globals_extension.hpp"
@@ -37,6 +38,24 @@ void ThirdPartyHeapArguments::check_supported_flags() {
   }
 }
 
+// What would do nothing says so: one line a flag.
+void ThirdPartyHeapArguments::warn_of_ignored_flags() {
+  struct { bool set; const char* what; const char* why; } ignored[] = {
+    { UseNUMA && FLAG_IS_CMDLINE(UseNUMA),               "-XX:+UseNUMA",           "memory lies where it is touched first" },
+    { UseLargePages && FLAG_IS_CMDLINE(UseLargePages) && !UseTransparentHugePages,
+                                                         "-XX:+UseLargePages",     "-XX:+UseTransparentHugePages has" },
+    { AlwaysPreTouch && FLAG_IS_CMDLINE(AlwaysPreTouch), "-XX:+AlwaysPreTouch",    "the heap has no memory before it is used" },
+    { FLAG_IS_CMDLINE(MaxGCPauseMillis),                 "-XX:MaxGCPauseMillis",   "pauses have no goal" },
+    { FLAG_IS_CMDLINE(NewSize) || FLAG_IS_CMDLINE(MaxNewSize),
+                                                         "The size of the young generation", "there is none" },
+  };
+  for (size_t i = 0; i < ARRAY_SIZE(ignored); i++) {
+    if (ignored[i].set) {
+      log_warning(gc)("%s has no effect on the heap with -XX:+UseThirdPartyHeap: %s", ignored[i].what, ignored[i].why);
+    }
+  }
+}
+
 void ThirdPartyHeapArguments::set_gc_threads(uint from_plugin) {
   if (from_plugin != 0) {
     FLAG_SET_ERGO(ParallelGCThreads, from_plugin);
@@ -60,6 +79,7 @@ void ThirdPartyHeapArguments::disable_compressed_oops() {
 void ThirdPartyHeapArguments::initialize() {
   GCArguments::initialize();
   check_supported_flags();
+  warn_of_ignored_flags();
 
   ThirdPartyHeapLoader::load();
   const ThirdPartyHeapPlan& plan = ThirdPartyHeapLoader::configure();

@@ -12,6 +12,7 @@
 class ThirdPartyHeapArguments : public GCArguments {
 private:
   static void check_supported_flags();
+  static void warn_of_ignored_flags();
   static void set_gc_threads(uint from_plugin);
   static void disable_compressed_oops();
 

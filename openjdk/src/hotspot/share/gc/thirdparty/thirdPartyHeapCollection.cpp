@@ -15,7 +15,6 @@
 #include "memory/universe.hpp"
 #include "runtime/os.hpp"
 
-// The heap is printed for the log alone, not for the history in the hs_err file: the plugin looks at all of its blocks for it.
 ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause, bool partial) :
     _heap(heap),
     _partial(partial),
@@ -32,9 +31,7 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
     _cpu_time(&_tracer),
     _time(partial ? "Pause Young" : "Pause Full", NULL /* the tracer has a phase for it */, cause, true /* log_heap_usage */) {
   _tracer.report_start(_heap);
-  if (log_is_enabled(Debug, gc, heap)) {
-    _heap->print_heap_before_gc();
-  }
+  _heap->print_at_collection(true /* before */);
   _heap->increment_total_collections(!_partial);
   _heap->ensure_parsability(true);
   verify(VerifyBeforeGC, "Before GC");
@@ -63,9 +60,7 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
     end_full_collection();
   }
   MetaspaceUtils::print_metaspace_change(_metaspace_before);
-  if (log_is_enabled(Debug, gc, heap)) {
-    _heap->print_heap_after_gc();
-  }
+  _heap->print_at_collection(false /* before */);
   if (!_partial) {
     _heap->post_full_gc_dump(timer());
   }

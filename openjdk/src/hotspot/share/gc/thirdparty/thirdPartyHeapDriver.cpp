@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 #include "precompiled.hpp"
+#include "gc/shared/gcId.hpp"
 #include "gc/shared/gcLocker.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapCollection.hpp"
@@ -15,6 +16,11 @@
 #include "runtime/safepoint.hpp"
 #include "runtime/thread.inline.hpp"
 #include "runtime/vmThread.hpp"
+
+// Java threads check for safepoints when they lock, others must not.
+static Mutex::SafepointCheckFlag check_flag(Thread* thread) {
+  return thread->is_Java_thread() ? Mutex::_safepoint_check_flag : Mutex::_no_safepoint_check_flag;
+}
 
 void VM_ThirdPartyHeapCollect::doit() {
   _blocked_by_gc_locker = !ThirdPartyHeap::heap()->driver()->collect_at_safepoint();
@@ -37,7 +43,8 @@ ThirdPartyHeapDriver::ThirdPartyHeapDriver(ThirdPartyHeap* heap) :
     _completed(0),
     _vm_thread_task(NULL),
     _gc_locker_cleared(false),
-    _requested_cause(GCCause::_no_gc) {
+    _requested_cause(GCCause::_no_gc),
+    _gc_id(GCId::undefined()) {
   set_name("MMTk Driver");
   if (!os::create_thread(this, os::cgc_thread)) {
     vm_exit_out_of_memory(0, OOM_MALLOC_ERROR, "Cannot create the GC driver thread.");
@@ -57,8 +64,8 @@ bool ThirdPartyHeapDriver::is_enabled() const {
   return Atomic::load_acquire(&_enabled);
 }
 
-void ThirdPartyHeapDriver::wait_until_enabled(JavaThread* thread) {
-  MonitorLocker ml(thread, &_lock);
+void ThirdPartyHeapDriver::wait_until_enabled(Thread* thread) {
+  MonitorLocker ml(thread, &_lock, check_flag(thread));
   while (!_enabled) {
     ml.wait();
   }
@@ -137,8 +144,10 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
     const bool partial = ThirdPartyHeapLoader::plugin()->is_partial_collection() != 0;
     ThirdPartyHeapCollection collection(_heap, cause, partial);
     GCTraceTime(Debug, gc, phases) phase("Plugin", collection.timer());
+    Atomic::store(&_gc_id, GCId::current());
     change_state(StopRequested, Stopped);
     wait_for_plugin(collection.timer());
+    Atomic::store(&_gc_id, GCId::undefined());
   }
 
   MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
@@ -190,14 +199,13 @@ void ThirdPartyHeapDriver::wait_for_gc_locker() {
   }
 }
 
-// Java threads check for safepoints when they lock, others must not.
-static Mutex::SafepointCheckFlag check_flag() {
-  return Thread::current()->is_Java_thread() ? Mutex::_safepoint_check_flag : Mutex::_no_safepoint_check_flag;
+void ThirdPartyHeapDriver::set_requested_cause(GCCause::Cause cause) {
+  MutexLocker ml(&_lock, check_flag(Thread::current()));
+  _requested_cause = cause;
 }
 
-void ThirdPartyHeapDriver::set_requested_cause(GCCause::Cause cause) {
-  MutexLocker ml(&_lock, check_flag());
-  _requested_cause = cause;
+uint ThirdPartyHeapDriver::gc_id() const {
+  return Atomic::load(&_gc_id);
 }
 
 void ThirdPartyHeapDriver::run() {

@@ -56,6 +56,7 @@ private:
   void          (*_vm_thread_task)(); // for the VM thread to run while it waits for the plugin
   bool            _gc_locker_cleared; // the last thread has left its JNI critical region
   GCCause::Cause  _requested_cause;   // of the next collection, if somebody asked for one
+  volatile uint   _gc_id;             // of the collection that is going on
 
   void enable_collection();
   void change_state(State from, State to);
@@ -69,8 +70,8 @@ public:
   virtual void run();
 
   bool is_enabled() const;
-  // By a Java thread that has found the heap full, or wants a collection, while the VM starts up.
-  void wait_until_enabled(JavaThread* thread);
+  // While the VM starts up: by a Java thread that has found the heap full or wants a collection, or the VM thread at a safepoint.
+  void wait_until_enabled(Thread* thread);
 
   // By a worker.
   void stop_mutators();
@@ -89,7 +90,11 @@ public:
   // By the last Java thread that leaves a JNI critical region which held a collection up.
   void gc_locker_cleared(JavaThread* thread);
 
+  // Of the collection that the calling thread asks for next; _no_gc takes it back, when there was none.
   void set_requested_cause(GCCause::Cause cause);
+
+  // Of the collection that is going on, or else undefined: what the worker's lines in the log carry.
+  uint gc_id() const;
 };
 
 #endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPDRIVER_HPP

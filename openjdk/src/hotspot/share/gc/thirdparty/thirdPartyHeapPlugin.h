@@ -160,6 +160,7 @@ typedef struct ThirdPartyHeapConfig {
   uint32_t thread_heads_offset;     /* ThirdPartyHeapHeads inside a thread */
   uint32_t min_heap_free_ratio;     /* percent of the heap that are to be free after a collection: at least */
   uint32_t max_heap_free_ratio;     /* ... and at most */
+  uint32_t use_transparent_huge_pages; /* memory of the heap is advised to be in huge pages */
 } ThirdPartyHeapConfig;
 
 /*
@@ -250,6 +251,9 @@ typedef struct ThirdPartyHeapVMTable {
 
   /* Once in a collection, before its weak roots are processed: how many references of each kind it has discovered. */
   void (*report_discovered_references)(uint64_t soft, uint64_t weak, uint64_t final, uint64_t phantom);
+
+  /* Bytes that the heap is not to exceed as long as live objects fit; changes while the VM runs. */
+  uint64_t (*soft_max_heap_size)(void);
 } ThirdPartyHeapVMTable;
 
 /* What the VM may call. */
@@ -272,8 +276,11 @@ typedef struct ThirdPartyHeapPluginTable {
   /* A buffer of at least min_bytes for bump allocation, its size in *actual_bytes; it ends with the next collection. Null: use alloc. */
   void* (*alloc_tlab)(ThirdPartyHeapMutator* mutator, size_t min_bytes, size_t* actual_bytes);
 
-  /* A collection on request; returns when it is over. By a Java thread or, at a safepoint, the VM thread. */
-  void (*collect)(ThirdPartyHeapThread* thread, int32_t exhaustive);
+  /*
+   * A collection on request; returns when it is over. By a Java thread or, at a safepoint, the VM thread. Returns 0 if there was
+   * none: the plan never collects or, unless it is forced, options ignore what programs ask for.
+   */
+  int32_t (*collect)(ThirdPartyHeapThread* thread, int32_t force, int32_t exhaustive);
   /* Body of a GC thread. */
   void (*run_worker)(ThirdPartyHeapThread* thread, ThirdPartyHeapWorker* worker);
 
@@ -309,6 +316,9 @@ typedef struct ThirdPartyHeapPluginTable {
 
   /* Whether the collection that is about to begin, or runs, looks at new objects alone. */
   int32_t (*is_partial_collection)(void);
+
+  /* As alloc, but never waits for a collection. For a thread in a JNI critical region, which would hold that collection up. */
+  void* (*alloc_without_collection)(ThirdPartyHeapMutator* mutator, size_t bytes);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */

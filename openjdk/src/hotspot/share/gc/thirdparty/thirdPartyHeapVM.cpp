@@ -4,6 +4,8 @@
 #include "precompiled.hpp"
 #include "classfile/javaClasses.hpp"
 #include "compiler/oopMap.hpp"
+#include "gc/shared/gcId.hpp"
+#include "gc/shared/gc_globals.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapDriver.hpp"
@@ -14,6 +16,7 @@
 #include "memory/iterator.inline.hpp"
 #include "memory/universe.hpp"
 #include "oops/oop.inline.hpp"
+#include "runtime/atomic.hpp"
 #include "runtime/thread.inline.hpp"
 #include "runtime/threadSMR.hpp"
 #include "utilities/debug.hpp"
@@ -35,7 +38,7 @@ static LogLevelType log_level(int32_t level) {
   return (LogLevelType)(LogLevel::Error + 1 - level);
 }
 
-static void vm_log(int32_t level, const char* message) {
+static void log_line(int32_t level, const char* message) {
   LogImpl<LOG_TAGS(gc)> log;
   switch (level) {
     case 1:  log.error("%s", message); break;
@@ -43,6 +46,17 @@ static void vm_log(int32_t level, const char* message) {
     case 3:  log.info("%s", message); break;
     case 4:  log.debug("%s", message); break;
     default: log.trace("%s", message); break;
+  }
+}
+
+// Lines of a worker inside a collection carry the number of that, as those of HotSpot's own collectors do.
+static void vm_log(int32_t level, const char* message) {
+  Thread* const thread = Thread::current_or_null();
+  if (thread != NULL && thread->is_GC_task_thread()) {
+    GCIdMark mark(driver()->gc_id());
+    log_line(level, message);
+  } else {
+    log_line(level, message);
   }
 }
 
@@ -134,6 +148,10 @@ static void vm_debug_print_object(const void* object) {
   cast_to_oop(object)->print_on(tty);
 }
 
+static uint64_t vm_soft_max_heap_size() {
+  return Atomic::load(&SoftMaxHeapSize);
+}
+
 const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
   static const ThirdPartyHeapVMTable table = {
     sizeof(ThirdPartyHeapVMTable),
@@ -159,6 +177,7 @@ const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
     vm_debug_print_object,
     ThirdPartyHeapClassUnloading::visit_class_loader_data,
     vm_report_discovered_references,
+    vm_soft_max_heap_size,
   };
   return &table;
 }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary A flag that has no effect on this heap says so in one line, and the VM runs; those that have one are silent.
+ * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @library /lib
+ * @run main IgnoredFlags
+ */
+
+import heap.Check;
+import heap.Child;
+import java.util.List;
+
+public class IgnoredFlags {
+    private static final String WARNING = "\\[warning\\]\\[gc *\\] %s has no effect on the heap with -XX:\\+UseThirdPartyHeap: .+";
+
+    public static void main(String[] args) throws Exception {
+        warns("-XX:+UseNUMA", "-XX:\\+UseNUMA");
+        // HotSpot itself warns on a system that has none.
+        Check.matches("UseLargePages (disabled|has no effect)", run("-XX:+UseLargePages"), "the warning about large pages");
+        warns("-XX:+AlwaysPreTouch", "-XX:\\+AlwaysPreTouch");
+        warns("-XX:MaxGCPauseMillis=10", "-XX:MaxGCPauseMillis");
+        warns("-Xmn8m", "The size of the young generation");
+        List<String> silent = List.of("-XX:+UseTransparentHugePages", "-XX:SoftMaxHeapSize=32m", "-XX:-UseNUMA", "-XX:-AlwaysPreTouch");
+        for (String option : silent) {
+            Check.equal(0L, warnings(option), "warnings about " + option);
+        }
+    }
+
+    private static void warns(String option, String named) throws Exception {
+        String out = run(option);
+        Check.matches(String.format(WARNING, named), out, "the warning about " + option);
+        Check.equal(1L, warnings(option), "warnings about " + option);
+    }
+
+    private static long warnings(String option) throws Exception {
+        return run(option).lines().filter(line -> line.contains("has no effect")).count();
+    }
+
+    private static String run(String option) throws Exception {
+        return Child.with("-Xmx64m", option, "-version").mustExit(0).out();
+    }
+}
