@@ -112,9 +112,17 @@ fn plans() {
         assert_eq!(*settings.builder.options.plan, plan.selector);
         assert_eq!(format!("{:?}", plan.selector), name);
     }
+    let ours = if cfg!(feature = "shardsweep") {
+        ", StickyMarkSweep"
+    } else {
+        ""
+    };
     assert_eq!(
         error("plan=immix"),
-        "unknown plan 'immix': expected one of NoGC, SemiSpace, MarkSweep, MarkCompact, Immix, GenCopy, GenImmix, StickyImmix"
+        "unknown plan 'immix': expected one of NoGC, SemiSpace, MarkSweep, MarkCompact, Immix, \
+         GenCopy, GenImmix, StickyImmix"
+            .to_owned()
+            + ours
     );
     for name in ["ConcurrentImmix", "PageProtect", "Compressor"] {
         let error = error(&format!("plan={name}"));
