@@ -202,7 +202,7 @@ mirror! {
 
 mirror! {
     /// What the plugin may call.
-    Vm = ThirdPartyHeapVMTable, 176;
+    Vm = ThirdPartyHeapVMTable, 184;
     0 size: u64,
     8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
     16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
@@ -225,6 +225,7 @@ mirror! {
     152 debug_scan_object: unsafe extern "C" fn(object: *const c_void, sink: *const RootSink),
     160 debug_print_object: unsafe extern "C" fn(object: *const c_void),
     168 report_discovered_references: unsafe extern "C" fn(soft: u64, weak: u64, finals: u64, phantom: u64),
+    176 memory_mapped: unsafe extern "C" fn(start: *const c_void, bytes: u64, is_heap: i32),
 }
 
 mirror! {

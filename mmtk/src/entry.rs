@@ -8,7 +8,9 @@ use crate::active_plan::{self, mutator_ref};
 use crate::address_range::AddressRange;
 use crate::heap::{self, dispatch};
 use crate::options::{self, Settings};
-use crate::{allocation, heap_info, layout, logging, slot, trigger, upcalls, OpenJDK};
+use crate::{
+    allocation, heap_info, layout, logging, native_memory, slot, trigger, upcalls, OpenJDK,
+};
 use mmtk::util::heap::vm_layout::VMLayout;
 use mmtk::util::options::GCTriggerSelector;
 use mmtk::util::{Address, ObjectReference, VMMutatorThread, VMWorkerThread};
@@ -233,6 +235,7 @@ unsafe extern "C" fn initialize(
         settings.builder.set_vm_layout(chosen.layout);
         set_heap_size(&mut settings, config)?;
         logging::install();
+        native_memory::track();
         if compressed {
             make_heap::<true>(&settings);
         } else {

@@ -279,6 +279,8 @@ unsafe extern "C" fn debug_scan_object(object: *const c_void, sink: *const RootS
 
 unsafe extern "C" fn report_discovered_references(_: u64, _: u64, _: u64, _: u64) {}
 
+unsafe extern "C" fn memory_mapped(_: *const c_void, _: u64, _: i32) {}
+
 unsafe extern "C" fn debug_print_object(object: *const c_void) {
     println!("{object:?}");
 }
@@ -358,6 +360,7 @@ static TABLE: Vm = Vm {
     debug_scan_object,
     debug_print_object,
     report_discovered_references,
+    memory_mapped,
 };
 
 /// The VM, as its one Java thread sees it.

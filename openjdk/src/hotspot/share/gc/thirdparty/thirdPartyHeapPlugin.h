@@ -215,6 +215,9 @@ typedef struct ThirdPartyHeapVMTable {
 
   /* Once in a collection, before its weak roots are processed: how many references of each kind it has discovered. */
   void (*report_discovered_references)(uint64_t soft, uint64_t weak, uint64_t final, uint64_t phantom);
+
+  /* Memory that the plugin has mapped for good: for objects, or for what it knows of them. By any thread. */
+  void (*memory_mapped)(const void* start, uint64_t bytes, int32_t is_heap);
 } ThirdPartyHeapVMTable;
 
 /* What the VM may call. */
