@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary What this heap does not share is said as HotSpot says it: no string deduplication, no archived heap objects; both JVMs run.
+ * @summary What this heap does not share is said as HotSpot says it: no string deduplication, no archived heap objects.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @run main SharedStrings
