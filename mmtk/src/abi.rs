@@ -225,7 +225,7 @@ mirror! {
 
 mirror! {
     /// What the plugin may call.
-    Vm = ThirdPartyHeapVMTable, 192;
+    Vm = ThirdPartyHeapVMTable, 200;
     0 size: u64,
     8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
     16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
@@ -250,6 +250,7 @@ mirror! {
     168 visit_class_loader_data: unsafe extern "C" fn(class_loader_data: *mut c_void, sink: *const RootSink),
     176 report_discovered_references: unsafe extern "C" fn(soft: u64, weak: u64, finals: u64, phantom: u64),
     184 soft_max_heap_size: unsafe extern "C" fn() -> u64,
+    192 memory_mapped: unsafe extern "C" fn(start: *const c_void, bytes: u64, is_heap: i32),
 }
 
 mirror! {

@@ -9,7 +9,8 @@ use crate::address_range::AddressRange;
 use crate::heap::{self, dispatch};
 use crate::options::{self, Settings};
 use crate::{
-    allocation, barrier, collection, heap_info, layout, logging, slot, trigger, upcalls, OpenJDK,
+    allocation, barrier, collection, heap_info, layout, logging, native_memory, slot, trigger,
+    upcalls, OpenJDK,
 };
 use mmtk::util::heap::vm_layout::VMLayout;
 use mmtk::util::options::GCTriggerSelector;
@@ -245,6 +246,7 @@ unsafe extern "C" fn initialize(
             settings.builder.options.transparent_hugepages.set(true);
         }
         logging::install();
+        native_memory::track();
         if compressed {
             make_heap::<true>(&settings);
         } else {

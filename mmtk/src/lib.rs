@@ -27,6 +27,7 @@ mod heap;
 mod heap_info;
 mod layout;
 mod logging;
+mod native_memory;
 mod object_model;
 mod options;
 mod plans;

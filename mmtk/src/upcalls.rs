@@ -181,6 +181,12 @@ pub fn soft_max_heap_size() -> usize {
     unsafe { (vm().soft_max_heap_size)() as usize }
 }
 
+/// Tells that a range of addresses was mapped, and whether for objects.
+pub fn memory_mapped(start: Address, bytes: usize, is_heap: bool) {
+    // SAFETY: the VM only writes the numbers down.
+    unsafe { (vm().memory_mapped)(start.to_ptr(), bytes as u64, is_heap.into()) }
+}
+
 /// The VM's own answer to the size of an object, in bytes.
 pub fn debug_object_size(object: ObjectReference) -> usize {
     // SAFETY: `object` is a live object.

@@ -338,6 +338,7 @@ unsafe extern "C" fn report_discovered_references(_: u64, _: u64, _: u64, _: u64
 unsafe extern "C" fn soft_max_heap_size() -> u64 {
     u64::MAX
 }
+unsafe extern "C" fn memory_mapped(_: *const c_void, _: u64, _: i32) {}
 
 unsafe extern "C" fn debug_print_object(object: *const c_void) {
     println!("{object:?}");
@@ -420,6 +421,7 @@ static TABLE: Vm = Vm {
     visit_class_loader_data,
     report_discovered_references,
     soft_max_heap_size,
+    memory_mapped,
 };
 
 /// The VM, as its one Java thread sees it.

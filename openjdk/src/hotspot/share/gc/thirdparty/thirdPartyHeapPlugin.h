@@ -254,6 +254,9 @@ typedef struct ThirdPartyHeapVMTable {
 
   /* Bytes that the heap is not to exceed as long as live objects fit; changes while the VM runs. */
   uint64_t (*soft_max_heap_size)(void);
+
+  /* Memory that the plugin has mapped for good: for objects, or for what it knows of them. By any thread. */
+  void (*memory_mapped)(const void* start, uint64_t bytes, int32_t is_heap);
 } ThirdPartyHeapVMTable;
 
 /* What the VM may call. */

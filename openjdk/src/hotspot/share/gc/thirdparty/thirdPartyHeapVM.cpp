@@ -19,7 +19,9 @@
 #include "runtime/atomic.hpp"
 #include "runtime/thread.inline.hpp"
 #include "runtime/threadSMR.hpp"
+#include "services/memTracker.hpp"
 #include "utilities/debug.hpp"
+#include "utilities/nativeCallStack.hpp"
 
 static ThirdPartyHeapDriver* driver() {
   return ThirdPartyHeap::heap()->driver();
@@ -134,6 +136,12 @@ static void vm_report_discovered_references(uint64_t soft, uint64_t weak, uint64
   ThirdPartyHeap::heap()->set_discovered_references(ReferenceProcessorStats(soft, weak, final, phantom));
 }
 
+// Call stacks of the plugin cannot be walked.
+static void vm_memory_mapped(const void* start, uint64_t bytes, int32_t is_heap) {
+  const MEMFLAGS flag = is_heap ? mtJavaHeap : mtGC;
+  MemTracker::record_virtual_memory_reserve_and_commit((void*)start, bytes, NativeCallStack::empty_stack(), flag);
+}
+
 static uint64_t vm_debug_object_size(const void* object) {
   return cast_to_oop(object)->size() * HeapWordSize;
 }
@@ -178,6 +186,7 @@ const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
     ThirdPartyHeapClassUnloading::visit_class_loader_data,
     vm_report_discovered_references,
     vm_soft_max_heap_size,
+    vm_memory_mapped,
   };
   return &table;
 }
