@@ -25,7 +25,7 @@ lusearch: ## build build/lusearch.jar
 dacapo: ## download DaCapo 9.12-bach-MR1 and 23.11-chopin (GBs); prints the variables that point shardsweep at them
 	@scripts/dacapo.sh
 
-sweep: ## build what is missing, measure, and report: PRESET=quick|full|chopin|chopin-minheap
+sweep: ## build what is missing, measure, and report: PRESET=quick|full|programs|chopin|chopin-minheap
 	@scripts/sweep.sh
 
 test: ## all that has to pass; what is missing on the machine is installed
