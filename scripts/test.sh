@@ -62,6 +62,7 @@ test_jtreg() {
   ./test-jtreg-lists.sh
   PLUGIN=ms-64k TESTS=ci ./jtreg.sh
   PLUGIN=stock PLAN=Immix TESTS="openjdk/test/moving openjdk/test/references" ./jtreg.sh
+  PLUGIN=ms-64k PLAN=StickyMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation" ./jtreg.sh
   PLUGIN=stock PLAN=GenImmix TESTS="openjdk/test/barriers openjdk/test/references" ./jtreg.sh
   PLUGIN=stock PLAN=StickyImmix TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/moving" ./jtreg.sh
 }
