@@ -288,7 +288,7 @@ fn references_end_as_java_says() {
     assert_eq!((vm.referent(roots[5]), vm.referent(roots[7])), (None, None));
     let finalizable = vm.referent(roots[6]).expect("finalizable objects are kept");
     assert_eq!(vm.payload(vm.field(finalizable, 0).unwrap()), 70);
-    assert_eq!(vm.next(roots[6]), Some(roots[6]), "no longer active");
+    assert_eq!(vm.next(roots[6]), Some(roots[6]), "it is not active");
     assert_eq!(vm.referent(roots[8]), Some(finalizable));
     assert_eq!(vm.weak_roots(), [kept(&vm), Some(finalizable)]);
     let mut expected = vec![roots[5], roots[6], roots[7]];

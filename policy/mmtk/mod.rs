@@ -11,6 +11,7 @@
 //! | [`FreeListAllocator`] | `FreeListAllocator`, `LargeObjectAllocator` | a mutator's cells and large objects |
 //! | `pages::ChunkPageResource` | `BlockPageResource` | counts charged pages; takes chunks from the address space |
 //! | [`StickyMarkSweep`](crate::plan::StickyMarkSweep), in `sticky.rs` | - | a plan with generations on the same space |
+//! | `collection`, `purger` | | what the space does in a collection, and after it |
 //! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release chunks |
 //!
 //! ## What is counted
@@ -32,6 +33,7 @@
 //! Debug builds check the whole heap before marks are cleared, after marking, and at the end.
 
 mod allocator;
+mod collection;
 mod pages;
 mod purger;
 mod report;

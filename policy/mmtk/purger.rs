@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// From this time on that others had the processor, none is idle.
 const BUSY: Duration = Duration::from_micros(500);
 
-/// Time before a batch where no processor is idle or mutators allocate as before, as mimalloc's purge delay: a page that
+/// Time before a batch where no processor is idle or mutators allocate steadily, as mimalloc's purge delay: a page that
 /// is used again before its turn costs no fault. To return a batch and to fault it in again takes some 1 ms, of which
 /// this makes 1 % of a processor's time.
 const DELAY: Duration = Duration::from_millis(100);

@@ -2,16 +2,14 @@
 //! The space: what the MarkSweep plan and the tracing of objects see of the heap.
 
 use super::pages::ChunkPageResource;
-use super::purger::{return_to_os, Purger};
-use super::work::{ClearMarks, ReleaseChunks};
-use super::{address, Build, FreeListAllocator};
+use super::purger::Purger;
+use super::{address, Build};
 use crate::plan::tracing::{ObjectQueue, OptionObjectQueue};
-use crate::plan::AllocationSemantics;
 use crate::policy::gc_work::{PolicyTraceObject, TraceKind};
 use crate::policy::sft::{GCWorkerMutRef, SFT};
 use crate::policy::sft_map::SFTMap;
 use crate::policy::space::{CommonSpace, PlanCreateSpaceArgs, Space};
-use crate::scheduler::{GCWork, GCWorkScheduler, GCWorker, WorkBucketStage};
+use crate::scheduler::{GCWorkScheduler, GCWorker};
 use crate::util::alloc::AllocationOptions;
 use crate::util::copy::CopySemantics;
 use crate::util::heap::layout::vm_layout::{vm_layout, BYTES_IN_CHUNK, PAGES_IN_CHUNK};
@@ -22,32 +20,21 @@ use crate::util::object_enum::ObjectEnumerator;
 use crate::util::os::{MmapAnnotation, OSMemory, OS};
 use crate::util::{Address, ObjectReference, VMMutatorThread, VMThread};
 use crate::vm::{ActivePlan, Collection, ObjectModel, VMBinding};
-use crate::Mutator;
-use shardsweep_policy::{Chunk, Heap, MarkBits, Released, Scope, Thread, PAGE_BYTES};
-use std::iter;
+use shardsweep_policy::{Heap, MarkBits, Released, Scope, PAGE_BYTES};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
-/// What may be resident without being charged, at the end of a collection: this, or if it is more ...
-const KEEP_PAGES: usize = (1 << 20) / PAGE_BYTES;
-/// ... one part in so many of the heap.
-const KEEP_FRACTION: usize = 20;
-
-/// What a work packet does takes some microseconds a chunk: as long as it takes to wake another worker
-/// for the next packet.
-const CHUNKS_PER_PACKET: usize = 16;
-
 /// A thread charges at most one part in so many of its share of what is free.
 const SHARE_FRACTION: usize = 16;
 
 /// A space of blocks, charged as the build says.
 pub struct MarkSweepSpace<VM: VMBinding> {
-    common: CommonSpace<VM>,
-    pages: ChunkPageResource,
-    scheduler: Arc<GCWorkScheduler<VM>>,
+    pub(super) common: CommonSpace<VM>,
+    pub(super) pages: ChunkPageResource,
+    pub(super) scheduler: Arc<GCWorkScheduler<VM>>,
     /// Made once the address of side metadata is known.
     heap: OnceLock<Heap<Build>>,
     /// How often chunks were added.
@@ -55,12 +42,12 @@ pub struct MarkSweepSpace<VM: VMBinding> {
     /// Number of allocators.
     threads: AtomicUsize,
     /// Whether this collection, or the last one, keeps the marks of the one before.
-    scope: Scope,
+    pub(super) scope: Scope,
     /// When the release of this collection began.
-    release_began: Instant,
+    pub(super) release_began: Instant,
     /// What the last collection found, or this one so far.
-    released: Mutex<Released>,
-    purger: Purger,
+    pub(super) released: Mutex<Released>,
+    pub(super) purger: Purger,
 }
 
 impl<VM: VMBinding> MarkSweepSpace<VM> {
@@ -101,7 +88,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     }
 
     /// The mark bits, which the object model must have on the side, a bit for each 8 bytes.
-    fn mark_spec() -> SideMetadataSpec {
+    pub(super) fn mark_spec() -> SideMetadataSpec {
         match *VM::VMObjectModel::LOCAL_MARK_BIT_SPEC {
             MetadataSpec::OnSide(spec) => spec,
             MetadataSpec::InHeader(_) => panic!("mark bits must be on the side"),
@@ -109,7 +96,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     }
 
     /// The bits of old objects, which a barrier looks at.
-    fn log_spec() -> SideMetadataSpec {
+    pub(super) fn log_spec() -> SideMetadataSpec {
         *VM::VMObjectModel::GLOBAL_LOG_BIT_SPEC.extract_side_spec()
     }
 
@@ -228,7 +215,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     }
 
     /// Gives chunks without a page that is charged or resident back to the range that spaces share.
-    fn give_back_chunks(&self) {
+    pub(super) fn give_back_chunks(&self) {
         let heap = self.heap();
         let starts = |start: Address, chunks: usize| {
             (0..chunks).map(move |index| (start + index * BYTES_IN_CHUNK).as_usize())
@@ -276,187 +263,6 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         if self.get_gc_trigger().poll(false, Some(self)) && options.at_safepoint {
             VM::VMCollection::block_for_gc(VMMutatorThread(tls));
         }
-    }
-}
-
-/// What the plan does in a collection.
-impl<VM: VMBinding> MarkSweepSpace<VM> {
-    /// Schedules the clearing of mark bits, unless a partial collection keeps them.
-    pub(crate) fn prepare(&mut self, full_heap: bool) {
-        self.purger.stop();
-        self.verify();
-        if !full_heap {
-            self.scope = Scope::Young;
-            return;
-        }
-        self.scope = Scope::Full;
-        let space = self.for_packets();
-        self.schedule(WorkBucketStage::Prepare, |chunks| ClearMarks {
-            space,
-            chunks,
-        });
-    }
-
-    /// Schedules the release of all chunks. Mutators release theirs by packets of their own.
-    pub(crate) fn release(&mut self) {
-        self.verify_marks();
-        self.release_began = Instant::now();
-        self.heap().begin_release(self.scope);
-        let live_bytes = match self.scope {
-            Scope::Full => 0,
-            Scope::Young => self.last_release().live_bytes,
-        };
-        *self.released.lock().unwrap() = Released {
-            live_bytes,
-            ..Released::default()
-        };
-        let space = self.for_packets();
-        self.schedule(WorkBucketStage::Release, |chunks| ReleaseChunks {
-            space,
-            chunks,
-        });
-    }
-
-    /// Called when all work of the collection is done.
-    pub(crate) fn end_of_gc(&mut self) {
-        self.verify();
-        self.give_back_chunks();
-        let took = self.release_began.elapsed().as_secs_f64() * 1e3;
-        let uncharged = self.last_release().uncharged_pages;
-        info!("release {took:.3}ms, {uncharged} pages uncharged");
-    }
-
-    /// Has the purger return to the OS what is too much, once it is woken.
-    pub(super) fn prepare_purge(&self) {
-        let excess = self.excess_pages();
-        info!("{excess} pages to be returned to the OS");
-        if excess != 0 {
-            let space = self.for_packets();
-            let mut batches = space.heap().purge(return_to_os);
-            space.purger.assign(iter::from_fn(move || {
-                let any_dirty = (space.excess_pages() != 0).then(|| batches.next())??;
-                Some(any_dirty && space.is_within_heap())
-            }));
-        }
-    }
-
-    /// Starts to return to the OS what the last collection has freed.
-    pub(super) fn wake_purger(&self) {
-        self.purger.wake();
-    }
-
-    /// Returns to the OS now what the last collection has freed.
-    pub(super) fn purge(&self) {
-        self.purger.finish();
-    }
-
-    /// Number of pages that are to be returned to the OS.
-    fn excess_pages(&self) -> usize {
-        self.heap().dirty_pages().saturating_sub(self.keep_pages())
-    }
-
-    /// Whether what the space holds, charged or not, is no more than the heap's size and what may stay. Then
-    /// mutators come before the purger: what they use again before its turn has come costs them no page fault.
-    fn is_within_heap(&self) -> bool {
-        let held = self.charged_pages() + self.heap().dirty_pages();
-        held <= self.heap_pages() + self.keep_pages()
-    }
-
-    /// Number of pages that may stay resident without being charged.
-    fn keep_pages(&self) -> usize {
-        KEEP_PAGES.max(self.heap_pages() / KEEP_FRACTION)
-    }
-
-    /// The heap's size now, in pages.
-    fn heap_pages(&self) -> usize {
-        let policy = &self.common.gc_trigger.policy;
-        policy.get_current_heap_size_in_pages()
-    }
-
-    /// Releases some chunks.
-    pub(super) fn release_chunks(&self, chunks: &[Chunk]) {
-        let found = self.heap().release_chunks(chunks, self.scope);
-        self.uncharge(found.uncharged_pages);
-        let mut released = self.released.lock().unwrap();
-        *released += found;
-        if self.scope == Scope::Young {
-            released.live_bytes -= found.former_live_bytes;
-        }
-    }
-
-    /// Clears the mark bits of a chunk, and those of old objects.
-    pub(super) fn clear_marks(&self, chunk: Chunk) {
-        let clear = |pages: Range<usize>| {
-            if pages.is_empty() {
-                return;
-            }
-            Self::mark_spec().bzero_metadata(address(pages.start), pages.len());
-            if self.common.needs_log_bit {
-                Self::log_spec().bzero_metadata(address(pages.start), pages.len());
-            }
-        };
-        let mut pages = 0..0;
-        for page in self.heap().forget_marked(chunk) {
-            if page != pages.end {
-                clear(std::mem::replace(&mut pages, page..page));
-            }
-            pages.end = page + PAGE_BYTES;
-        }
-        clear(pages);
-    }
-
-    fn chunk_address(&self, chunk: Chunk) -> Address {
-        address(self.heap().chunk_start(chunk))
-    }
-
-    /// The space for as long as work packets live.
-    fn for_packets(&self) -> &'static Self {
-        // SAFETY: spaces live as long as the process once their plan is made.
-        unsafe { &*std::ptr::from_ref(self) }
-    }
-
-    /// Adds packets for some chunks each to a bucket, for the lowest chunks last: of what packets put into the
-    /// pools, threads then get the lowest blocks first.
-    fn schedule<W: GCWork<VM>>(&self, stage: WorkBucketStage, packet: impl Fn(Vec<Chunk>) -> W) {
-        let chunks: Vec<Chunk> = self.heap().chunks().rev().collect();
-        let packets = chunks
-            .chunks(CHUNKS_PER_PACKET)
-            .map(|some| Box::new(packet(some.to_vec())) as _);
-        self.scheduler.work_buckets[stage].bulk_add(packets.collect());
-    }
-}
-
-/// The checks of debug builds. All threads are stopped.
-impl<VM: VMBinding> MarkSweepSpace<VM> {
-    /// Checks lists and counts.
-    fn verify(&self) {
-        if cfg!(debug_assertions) {
-            Self::expect(self.heap().verify(&Self::threads(), self.charged_pages()));
-        }
-    }
-
-    /// Checks that no free cell is marked.
-    fn verify_marks(&self) {
-        if cfg!(debug_assertions) {
-            Self::expect(self.heap().verify_marks(&Self::threads()));
-        }
-    }
-
-    fn expect(verified: Result<(), String>) {
-        if let Err(error) = verified {
-            panic!("the mark-sweep space is broken: {error}");
-        }
-    }
-
-    fn threads<'a>() -> Vec<Thread<'a>> {
-        VM::VMActivePlan::mutators()
-            .map(|mutator: &'a mut Mutator<VM>| {
-                // SAFETY: under this plan, the default allocator is ours.
-                let allocator: &FreeListAllocator<VM> =
-                    unsafe { mutator.allocator_impl_for_semantic(AllocationSemantics::Default) };
-                allocator.thread()
-            })
-            .collect()
     }
 }
 

@@ -33,7 +33,7 @@ pub enum Scope {
 /// What the release of some chunks found; add those of all chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Released {
-    /// Pages that were charged and are not any more: to be uncharged by the embedder.
+    /// Pages that were charged and have been made free: to be uncharged by the embedder.
     pub uncharged_pages: usize,
     /// Pages that remain charged.
     pub charged_pages: usize,
