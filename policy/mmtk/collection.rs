@@ -150,7 +150,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         clear(pages);
     }
 
-    fn chunk_address(&self, chunk: Chunk) -> Address {
+    pub(super) fn chunk_address(&self, chunk: Chunk) -> Address {
         address(self.heap().chunk_start(chunk))
     }
 

@@ -11,15 +11,14 @@
 //! | [`FreeListAllocator`] | `FreeListAllocator`, `LargeObjectAllocator` | a mutator's cells and large objects |
 //! | `pages::ChunkPageResource` | `BlockPageResource` | counts charged pages; takes chunks from the address space |
 //! | [`StickyMarkSweep`](crate::plan::StickyMarkSweep), in `sticky.rs` | - | a plan with generations on the same space |
-//! | `collection`, `purger` | | what the space does in a collection, and after it |
+//! | `collection`, `purger` | - | what the space does in a collection, and after it |
 //! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release chunks |
 //!
 //! ## What is counted
 //!
 //! Only charged pages count as used, in the page resource's accounting; a chunk counts nothing, and one without a live
-//! page goes back to the map of chunks. As with
-//! every space, mmtk adds its estimate of the side metadata for them. Charging is what polls for a
-//! collection, and it happens only if the heap has room: charged pages never exceed it.
+//! page goes back to the map of chunks. As with every space, mmtk adds its estimate of the side metadata for them. Charging
+//! is what polls for a collection, and it happens only if the heap has room: charged pages never exceed it.
 //!
 //! ## A collection
 //!
