@@ -50,7 +50,7 @@ public class OldToYoung {
             }
             long before = Heap.collections();
             // Not without an end: other collectors may have a larger nursery.
-            for (int i = 0; i < 100 && Heap.collections() == before; i++) {
+            for (int i = 0; i < 500 && Heap.collections() == before; i++) {
                 Heap.churn(Heap.MIB);
             }
             Check.that(Heap.collections() > before, "a collection came");

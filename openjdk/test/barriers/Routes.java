@@ -209,8 +209,8 @@ final class Routes {
         element("VarHandle.getAndSet of an element", (holder, value) -> ELEMENT_HANDLE.getAndSet(holder.array, INDEX, (Object) value));
         fixed("VarHandle.set of a static field", (holder, value) -> STATIC_HANDLE.set((Object) value));
         fixed("VarHandle.getAndSet of a static field", (holder, value) -> STATIC_HANDLE.getAndSet((Object) value));
-        field("a MethodHandle that sets a field", (holder, value) -> SETTER.invokeExact(holder, (Object) value));
-        element("a MethodHandle that sets an element", (holder, value) -> ELEMENT_SETTER.invokeExact(holder.array, INDEX, (Object) value));
+        field("a MethodHandle that sets a field", (holder, value) -> { SETTER.invokeExact(holder, (Object) value); });
+        element("a MethodHandle that sets an element", (holder, value) -> { ELEMENT_SETTER.invokeExact(holder.array, INDEX, (Object) value); });
     }
 
     private void atomics() {

@@ -82,7 +82,7 @@ public class YoungReferences {
         /** Allocates until there has been a collection. */
         private static void collection() {
             long before = Heap.collections();
-            for (int i = 0; i < 100 && Heap.collections() == before; i++) {
+            for (int i = 0; i < 500 && Heap.collections() == before; i++) {
                 Heap.churn(Heap.MIB);
             }
             Check.that(Heap.collections() > before, "a collection came");
