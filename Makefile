@@ -34,7 +34,7 @@ sweep: ## build what is missing, measure, and report: PRESET=quick|full|programs
 test: ## all that has to pass; what is missing on the machine is installed
 	@scripts/test.sh
 
-jtreg: ## OpenJDK's tests and ours: TESTS=full|ci|path, PLAN=Immix, PLUGIN=stock, DEBUG=fastdebug
+jtreg: ## OpenJDK's tests and ours: TESTS=full|ci|jdk|path, PLAN=Immix, PLUGIN=stock, DEBUG=fastdebug
 	@scripts/jtreg.sh
 
 clean: ## remove build/ (downloads and finished JVMs stay in the cache)

@@ -47,7 +47,7 @@ void ThirdPartyHeapArguments::warn_of_ignored_flags() {
     { AlwaysPreTouch && FLAG_IS_CMDLINE(AlwaysPreTouch), "-XX:+AlwaysPreTouch",    "the heap has no memory before it is used" },
     { FLAG_IS_CMDLINE(MaxGCPauseMillis),                 "-XX:MaxGCPauseMillis",   "pauses have no goal" },
     { FLAG_IS_CMDLINE(NewSize) || FLAG_IS_CMDLINE(MaxNewSize),
-                                                         "The size of the young generation", "there is none" },
+                                                         "The size of the young generation", "plans that have one take the plugin's option nursery" },
   };
   for (size_t i = 0; i < ARRAY_SIZE(ignored); i++) {
     if (ignored[i].set) {
