@@ -330,18 +330,19 @@ MetaWord* ThirdPartyHeap::satisfy_failed_metadata_allocation(ClassLoaderData* lo
 
 // A thread inside its own JNI critical region would wait for itself.
 bool ThirdPartyHeap::can_collect_for_metadata(JavaThread* thread) const {
-  return ThirdPartyHeapLoader::plan().collects && (supports_object_pinning() || !thread->in_critical());
+  return ThirdPartyHeapLoader::plan().collects && !holds_collections_up(thread);
 }
 
-// Another thread's collection since the allocation failed has freed what there is to free.
+// A collection for another thread, since the allocation failed, has freed what there is to free. A partial one, which may be
+// under way, frees nothing: the next one is full.
 MetaWord* ThirdPartyHeap::collect_and_allocate_metadata(ClassLoaderMetaspace* metaspace, size_t size,
                                                         Metaspace::MetadataType mdtype, GCCause::Cause cause) {
-  const uint collections = total_collections();
+  const uint full_collections = total_full_collections();
   MetaWord* const result = metaspace->allocate(size, mdtype);
   if (result != NULL) {
     return result;
   }
-  if (collections == total_collections()) {
+  while (full_collections == total_full_collections()) {
     if (cause == GCCause::_metadata_GC_clear_soft_refs) {
       _soft_ref_policy.set_should_clear_all_soft_refs(true);
     }
