@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The Shardsweep allocator by names of its own: for programs that use it beside the malloc of the C library, or that want what malloc
- * has not. Link with -lshardsweep_malloc; preloaded, the library also defines malloc and the rest. */
+/* The Shardsweep allocator by names of its own: for programs that use it beside the malloc of the C library, or
+ * that want what malloc has not. Link with -lshardsweep_malloc; preloaded, the library also defines malloc and the rest. */
 #ifndef SHARDSWEEP_H
 #define SHARDSWEEP_H
 
@@ -22,8 +22,8 @@ int shardsweep_posix_memalign(void **result, size_t align, size_t size);
 size_t shardsweep_malloc_usable_size(const void *pointer);
 void shardsweep_free(void *pointer);
 
-/* A heap serves the thread that made it. Any thread may free its cells, by shardsweep_free. When the thread ends, so does the heap;
- * cells in use stay. */
+/* A heap serves the thread that made it. Any thread may free its cells, by shardsweep_free. When the thread ends,
+ * so does the heap; cells in use stay. */
 typedef struct shardsweep_heap shardsweep_heap;
 /* NULL if there is no memory. */
 shardsweep_heap *shardsweep_heap_new(void);
@@ -40,12 +40,12 @@ bool shardsweep_heap_contains(const shardsweep_heap *heap, const void *pointer);
 typedef bool (*shardsweep_visitor)(void *cell, size_t bytes, void *argument);
 void shardsweep_heap_visit(shardsweep_heap *heap, shardsweep_visitor visitor, void *argument);
 
-/* Takes back what was freed in the blocks of the calling thread, and gives up those that are empty; with force, their memory goes back
- * to the OS at once. */
+/* Takes back what was freed in the blocks of the calling thread, and gives up those that are empty; with force,
+ * their memory goes back to the OS at once. */
 void shardsweep_collect(bool force);
 
-/* The hook is called after a bounded number of allocations of each thread, in the thread that allocates; the heartbeat counts these
- * calls. With force it is to free all it can. It may allocate and free. NULL for no hook. */
+/* The hook is called after a bounded number of allocations of each thread, in the thread that allocates; the
+ * heartbeat counts these calls. With force it is to free all it can. It may allocate and free. NULL for no hook. */
 typedef void (*shardsweep_deferred_free)(bool force, uint64_t heartbeat, void *argument);
 void shardsweep_set_deferred_free(shardsweep_deferred_free hook, void *argument);
 

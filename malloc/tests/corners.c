@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The corner cases of C's malloc family, by the names of the C library. Each case is named on the command line; the exit code says
-// whether it holds. To be run with libshardsweep_malloc.so preloaded, and it must hold without, too: it asks for nothing that only
-// one malloc does.
+// The corner cases of C's malloc family, by the names of the C library. Each case is named on the command line; the
+// exit code says whether it holds. To be run with libshardsweep_malloc.so preloaded.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>

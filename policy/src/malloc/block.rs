@@ -60,6 +60,7 @@ unsafe impl Sync for Block {}
 
 impl Block {
     /// A block without cells, where a list has no block.
+    #[allow(clippy::declare_interior_mutable_const)] // It is copied, never used in place.
     pub(crate) const EMPTY: Block = Block {
         free: Cell::new(0),
         local_free: Cell::new(0),

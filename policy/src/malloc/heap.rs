@@ -63,6 +63,7 @@ static EMPTY_BLOCK: Block = Block::EMPTY;
 pub(crate) static EMPTY_HEAP: Heap = Heap::EMPTY;
 
 impl Heap {
+    #[allow(clippy::declare_interior_mutable_const)] // It is copied, never used in place.
     pub(crate) const EMPTY: Heap = Heap {
         direct: [const { Cell::new(&raw const EMPTY_BLOCK) }; SMALL_BYTES / 8 + 1],
         queues: [const { Queue::EMPTY }; MAX_BINS],
