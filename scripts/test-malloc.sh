@@ -31,6 +31,14 @@ corner_cases() {
   say "corner cases hold: $("$WORK/corners" | xargs)"
 }
 
+# The interface of shardsweep.h, in a program that is linked with the library.
+header() {
+  gcc -std=gnu11 -O1 -Wall -Wextra -Werror -I "$ROOT/malloc/include" -o "$WORK/header" "$ROOT/malloc/tests/header.c" \
+    -L "$OUT" -lshardsweep_malloc -Wl,-rpath,"$OUT"
+  timeout 120 "$WORK/header" || die "shardsweep.h does not do what it says"
+  say "shardsweep.h: does what it says"
+}
+
 # The library reports that it served the program, so that no test passes without it.
 serves() {
   local said
@@ -61,6 +69,7 @@ main() {
   ./malloc.sh
   mkdir -p "$WORK"
   serves
+  header
   corner_cases
   programs
 }

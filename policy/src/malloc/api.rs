@@ -71,8 +71,6 @@ pub unsafe fn usable_size(pointer: *const u8) -> usize {
     if pointer.is_null() {
         return 0;
     }
-    #[cfg(feature = "secure")]
-    super::secure::check_address(pointer.addr());
     // SAFETY: promised by the caller.
     unsafe { block_of(pointer.addr()) }.cell_bytes.get()
 }

@@ -82,16 +82,12 @@ impl Arena {
     /// OS has no memory.
     pub fn claim(&self, bin: u8, cell_bytes: usize, pages: usize, align: usize) -> Option<&Block> {
         debug_assert!(pages <= MAX_BLOCK_PAGES);
-        let guarded = pages + cfg!(feature = "secure") as usize;
         let wanted = Wanted {
-            least: guarded,
-            most: guarded,
+            least: pages,
+            most: pages,
             align,
         };
         let (chunk, run, dirty) = self.find(wanted).or_else(|| self.add_chunk(wanted))?;
-        let run = run.start..run.start + pages;
-        #[cfg(feature = "secure")]
-        super::secure::guard(chunk.start() + run.end * PAGE_BYTES, 1);
         let slot = Chunk::slot(run.start);
         chunk.set_slots(run.clone(), slot);
         let block = chunk.block(slot);
@@ -117,7 +113,7 @@ impl Arena {
         source: Source,
         wanted: Wanted,
     ) -> Option<(&'static Chunk, Range<usize>, usize)> {
-        let shortest = wanted.align == 1 && wanted.least <= super::chunk::MIN_BLOCK_PAGES + 1;
+        let shortest = wanted.align == 1 && wanted.least <= super::chunk::MIN_BLOCK_PAGES;
         for word in 0..self.len().div_ceil(64) {
             let mut bits = self.room[word].load(Relaxed);
             while bits != 0 {
@@ -160,8 +156,6 @@ impl Arena {
             return Some((chunk, run, 0));
         }
         let start = self.map(CHUNK_BYTES, CHUNK_BYTES)?;
-        #[cfg(feature = "secure")]
-        super::secure::guard(start + (HEADER_PAGES - 1) * PAGE_BYTES, 1);
         // SAFETY: the memory is mapped, zero, and stays.
         let chunk = unsafe { Chunk::at(start) };
         let index = self.len.fetch_add(1, AcqRel);
@@ -231,9 +225,6 @@ impl Arena {
         } else {
             end
         };
-        #[cfg(feature = "secure")]
-        super::secure::unguard(chunk.start() + end * PAGE_BYTES, 1);
-        let end = end + cfg!(feature = "secure") as usize;
         self.give_pages(chunk, start..touched, touched..end);
     }
 

@@ -53,9 +53,6 @@ pub struct Block {
     /// Its pages in the chunk.
     pub(crate) first_page: Cell<u16>,
     pub(crate) pages: Cell<u16>,
-    /// Secure mode: what links of free cells are encoded with.
-    #[cfg(feature = "secure")]
-    pub(crate) key: Cell<usize>,
 }
 
 // SAFETY: the plain fields are used by the owner alone, as the module says.
@@ -63,6 +60,7 @@ unsafe impl Sync for Block {}
 
 impl Block {
     /// A block without cells, where a list has no block.
+    #[allow(clippy::declare_interior_mutable_const)] // It is copied, never used in place.
     pub(crate) const EMPTY: Block = Block {
         free: Cell::new(0),
         local_free: Cell::new(0),
@@ -81,8 +79,6 @@ impl Block {
         heap: AtomicPtr::new(std::ptr::null_mut()),
         first_page: Cell::new(0),
         pages: Cell::new(0),
-        #[cfg(feature = "secure")]
-        key: Cell::new(0),
     };
 
     /// Makes the header that of a block of cells of `cell_bytes` without linking any.
@@ -99,8 +95,6 @@ impl Block {
         self.start.set(start);
         self.first_page.set(pages.start as u16);
         self.pages.set(pages.len() as u16);
-        #[cfg(feature = "secure")]
-        self.key.set(super::secure::random(self.start.get()));
     }
 
     /// Whether the block is one cell.
@@ -131,7 +125,7 @@ impl Block {
             return None;
         }
         // SAFETY: the caller owns the block, and the cell is on its list.
-        self.free.set(unsafe { cell::next(self, cell) });
+        self.free.set(unsafe { cell::next(cell) });
         self.used.set(self.used.get() + 1);
         Some(cell)
     }
@@ -140,7 +134,7 @@ impl Block {
     #[inline(always)]
     pub(crate) fn push_local(&self, cell: usize) -> u32 {
         // SAFETY: the program gave the cell back, and the caller owns the block.
-        unsafe { cell::link(self, cell, self.local_free.get()) };
+        unsafe { cell::link(cell, self.local_free.get()) };
         self.local_free.set(cell);
         let used = self.used.get().wrapping_sub(1);
         self.used.set(used);
@@ -163,12 +157,12 @@ impl Block {
     pub(crate) fn put_back(&self, list: usize) {
         let (mut count, mut last) = (0, 0);
         // SAFETY: the list was taken whole by the caller, who owns the block.
-        for cell in unsafe { cell::list(self, list) } {
+        for cell in unsafe { cell::list(list) } {
             (count, last) = (count + 1, cell);
         }
         if count != 0 {
             // SAFETY: as above.
-            unsafe { cell::link(self, last, self.local_free.get()) };
+            unsafe { cell::link(last, self.local_free.get()) };
             self.local_free.set(list);
             self.used.set(self.used.get() - count);
         }
@@ -183,9 +177,6 @@ impl Block {
             return false;
         }
         let first = self.start.get() + capacity as usize * bytes;
-        #[cfg(feature = "secure")]
-        let head = super::secure::link_at_random(self, first, count);
-        #[cfg(not(feature = "secure"))]
         let head = self.link_in_order(first, count);
         self.free.set(head);
         self.capacity.set(capacity + count);
@@ -193,28 +184,21 @@ impl Block {
     }
 
     /// Links `count` untouched cells from `first` on, in front of the list.
-    #[cfg(not(feature = "secure"))]
     fn link_in_order(&self, first: usize, count: u32) -> usize {
         let bytes = self.cell_bytes.get();
         let mut cell = first;
         for _ in 1..count {
             // SAFETY: the cells are of this block, which the caller owns, and were never handed out.
-            unsafe { cell::link(self, cell, cell + bytes) };
+            unsafe { cell::link(cell, cell + bytes) };
             cell += bytes;
         }
         // SAFETY: as above.
-        unsafe { cell::link(self, cell, self.free.get()) };
+        unsafe { cell::link(cell, self.free.get()) };
         first
     }
 
     /// Bytes from the start of the block that may have been touched since it was claimed.
     pub(crate) fn touched_bytes(&self) -> usize {
         self.capacity.get() as usize * self.cell_bytes.get()
-    }
-
-    /// Whether `address` is that of a cell that was linked once.
-    pub(crate) fn has_cell(&self, address: usize) -> bool {
-        let offset = address.wrapping_sub(self.start.get());
-        offset < self.touched_bytes() && offset % self.cell_bytes.get() == 0
     }
 }

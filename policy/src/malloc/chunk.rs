@@ -19,9 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 /// Pages of the shortest block.
 pub(crate) const MIN_BLOCK_PAGES: usize = 16;
 const SLOTS: usize = CHUNK_PAGES / MIN_BLOCK_PAGES;
-/// Pages of a chunk that hold its header; in secure mode, one that cannot be touched follows.
-pub(crate) const HEADER_PAGES: usize =
-    std::mem::size_of::<Chunk>().div_ceil(PAGE_BYTES) + cfg!(feature = "secure") as usize;
+/// Pages of a chunk that hold its header.
+pub(crate) const HEADER_PAGES: usize = std::mem::size_of::<Chunk>().div_ceil(PAGE_BYTES);
 /// Pages of the longest block.
 pub(crate) const MAX_BLOCK_PAGES: usize = CHUNK_PAGES - HEADER_PAGES;
 

@@ -63,6 +63,7 @@ static EMPTY_BLOCK: Block = Block::EMPTY;
 pub(crate) static EMPTY_HEAP: Heap = Heap::EMPTY;
 
 impl Heap {
+    #[allow(clippy::declare_interior_mutable_const)] // It is copied, never used in place.
     pub(crate) const EMPTY: Heap = Heap {
         direct: [const { Cell::new(&raw const EMPTY_BLOCK) }; SMALL_BYTES / 8 + 1],
         queues: [const { Queue::EMPTY }; MAX_BINS],
@@ -162,7 +163,7 @@ impl Heap {
             // SAFETY: cells on the list are of blocks of this heap, and in use until they are freed here.
             let block = unsafe { block_of(cell) };
             // SAFETY: the list was taken whole.
-            let next = unsafe { cell::next_anywhere(block, cell) };
+            let next = unsafe { cell::next(cell) };
             if block.thread_free.set_delayed(false) {
                 block.collect();
                 release::free_own(block, cell);
@@ -170,7 +171,7 @@ impl Heap {
                 // The thread that pushed it still uses the header.
                 // SAFETY: the cell is in our hand.
                 self.delayed
-                    .push(cell, |next| unsafe { cell::link(block, cell, next) });
+                    .push(cell, |next| unsafe { cell::link(cell, next) });
             }
             cell = next;
         }

@@ -78,7 +78,7 @@ fn visit_block(block: &Block, visit: &mut impl FnMut(usize, usize) -> bool) -> b
     let (start, bytes) = (block.start.get(), block.cell_bytes.get());
     for head in [block.free.get(), block.local_free.get()] {
         // SAFETY: the block is the calling thread's.
-        for cell in unsafe { cell::list(block, head) } {
+        for cell in unsafe { cell::list(head) } {
             let index = (cell - start) / bytes;
             free[index / 64] |= 1 << (index % 64);
         }

@@ -29,9 +29,8 @@ pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
 }
 
 fn in_chunk(bytes: usize, align: usize) -> Option<&'static Block> {
-    let guarded = bytes / PAGE_BYTES + cfg!(feature = "secure") as usize;
     let align = align.div_ceil(PAGE_BYTES);
-    if guarded + HEADER_PAGES.next_multiple_of(align) - HEADER_PAGES > MAX_BLOCK_PAGES {
+    if bytes / PAGE_BYTES + HEADER_PAGES.next_multiple_of(align) - HEADER_PAGES > MAX_BLOCK_PAGES {
         return None;
     }
     ARENA.claim(SINGLE, bytes, bytes / PAGE_BYTES, align)
@@ -39,21 +38,18 @@ fn in_chunk(bytes: usize, align: usize) -> Option<&'static Block> {
 
 /// A huge chunk.
 fn huge(bytes: usize, align: usize) -> Option<&'static Block> {
-    let guard = cfg!(feature = "secure") as usize * PAGE_BYTES;
     let (header, start, mapped) = if align < CHUNK_BYTES {
         let offset = (HEADER_PAGES * PAGE_BYTES).next_multiple_of(align);
-        let mapped = bytes.checked_add(offset + guard)?;
+        let mapped = bytes.checked_add(offset)?;
         let header = ARENA.map(mapped, CHUNK_BYTES)?;
         (header, header + offset, mapped)
     } else {
-        let all = bytes.checked_add(align)?.checked_add(guard)?;
+        let all = bytes.checked_add(align)?;
         let low = ARENA.map(all, align)?;
         let (start, header) = (low + align, low + align - CHUNK_BYTES);
         os::unmap(low, header - low);
         (header, start, all - (header - low))
     };
-    #[cfg(feature = "secure")]
-    super::secure::guard(start + bytes, 1);
     // SAFETY: the memory is mapped and zero.
     let chunk = unsafe { Chunk::at(header) };
     chunk.mapping.set(header);
@@ -69,10 +65,6 @@ fn huge(bytes: usize, align: usize) -> Option<&'static Block> {
 /// Makes the only cell of a block, which the calling thread owns, `size` bytes or more without moving it. False if that is
 /// not possible.
 pub(crate) fn resize_in_place(block: &Block, size: usize) -> bool {
-    if cfg!(feature = "secure") {
-        // The page that guards its end would have to move too.
-        return false;
-    }
     let Some(bytes) = release::page_bytes(size.max(MIN_BLOCK_PAGES * PAGE_BYTES)) else {
         return false;
     };

@@ -31,7 +31,6 @@
 //! | `heap`, `release`, `large` | allocation; the way back; cells that are a block |
 //! | `thread`, `abandoned`, `heaps` | a thread's heap; blocks without a thread; more heaps than one |
 //! | `api`, `options`, `statistics` | what an embedder uses |
-//! | `secure` | what the feature `secure` adds |
 
 pub mod thread_free;
 
@@ -61,8 +60,6 @@ mod os;
 mod queue;
 #[cfg(not(loom))]
 mod release;
-#[cfg(all(not(loom), feature = "secure"))]
-mod secure;
 #[cfg(not(loom))]
 mod sizes;
 #[cfg(not(loom))]

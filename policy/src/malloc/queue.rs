@@ -12,6 +12,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
+    #[allow(clippy::declare_interior_mutable_const)] // It is copied, never used in place.
     pub const EMPTY: Queue = Queue {
         first: Cell::new(null()),
         last: Cell::new(null()),

@@ -20,12 +20,8 @@ const RESET_BYTES: usize = 1 << 20;
 /// The cell came from this allocator, and is not used any further.
 #[inline(always)]
 pub(crate) unsafe fn free(cell: usize) {
-    #[cfg(feature = "secure")]
-    super::secure::check_address(cell);
     // SAFETY: promised by the caller.
     let block = unsafe { block_of(cell) };
-    #[cfg(feature = "secure")]
-    super::secure::check_free(block, cell);
     if block.owner.load(Relaxed) == thread::default_heap().addr() {
         if block.push_local(cell) == 0 {
             fell_empty(block);
@@ -68,7 +64,7 @@ fn free_of_other(block: &'static Block, cell: usize) {
     let mine = thread::default_heap();
     let may_claim = !std::ptr::eq(mine, &raw const EMPTY_HEAP);
     // SAFETY: the program gave the cell back, and it is on no list yet.
-    let link = |next| unsafe { cell::link(block, cell, next) };
+    let link = |next| unsafe { cell::link(cell, next) };
     match block.thread_free.push(cell, may_claim, link) {
         Pushed::Listed => {}
         Pushed::Delay => {

@@ -8,7 +8,7 @@
 //! | state | a free by another thread |
 //! |---|---|
 //! | `NORMAL` | pushes the cell on the thread-free list |
-//! | `DELAYED`: the block is on its heap's full list, where nobody looks for cells | makes the state `DELAYING`, pushes the cell on the heap's list of delayed frees, and makes the state `NORMAL` |
+//! | `DELAYED`: the block is on its heap's full list, where nobody looks for cells | pushes the cell on the heap's list, meanwhile `DELAYING`, then `NORMAL` |
 //! | `DELAYING`: another thread is doing so, and the heap must stay | as `NORMAL` |
 //! | `ABANDONED`: the owner ended | makes the state `NORMAL`, by which it becomes the owner |
 //!
@@ -109,7 +109,7 @@ impl ThreadFree {
             }
             match self
                 .0
-                .compare_exchange_weak(word, word & !STATES | state, AcqRel, Relaxed)
+                .compare_exchange_weak(word, (word & !STATES) | state, AcqRel, Relaxed)
             {
                 Ok(_) => return true,
                 Err(now) => word = now,

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The Shardsweep allocator by names of its own: for programs that use it beside the malloc of the C library, or
+ * that want what malloc has not. Link with -lshardsweep_malloc; preloaded, the library also defines malloc and the rest. */
+#ifndef SHARDSWEEP_H
+#define SHARDSWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As the functions of the C library, with its errno. */
+void *shardsweep_malloc(size_t size);
+void *shardsweep_calloc(size_t count, size_t size);
+void *shardsweep_realloc(void *pointer, size_t size);
+void *shardsweep_reallocarray(void *pointer, size_t count, size_t size);
+void *shardsweep_aligned_alloc(size_t align, size_t size);
+int shardsweep_posix_memalign(void **result, size_t align, size_t size);
+size_t shardsweep_malloc_usable_size(const void *pointer);
+void shardsweep_free(void *pointer);
+
+/* A heap serves the thread that made it. Any thread may free its cells, by shardsweep_free. When the thread ends,
+ * so does the heap; cells in use stay. */
+typedef struct shardsweep_heap shardsweep_heap;
+/* NULL if there is no memory. */
+shardsweep_heap *shardsweep_heap_new(void);
+/* Ends the heap; its cells stay in use, as the thread's own. */
+void shardsweep_heap_delete(shardsweep_heap *heap);
+/* Ends the heap and frees all of its cells. */
+void shardsweep_heap_destroy(shardsweep_heap *heap);
+void *shardsweep_heap_malloc(shardsweep_heap *heap, size_t size);
+void *shardsweep_heap_calloc(shardsweep_heap *heap, size_t count, size_t size);
+void *shardsweep_heap_aligned_alloc(shardsweep_heap *heap, size_t align, size_t size);
+/* Whether a cell in use is of the heap. */
+bool shardsweep_heap_contains(const shardsweep_heap *heap, const void *pointer);
+/* Calls the visitor for each cell in use until it returns false. It must not allocate from the heap, nor free in it. */
+typedef bool (*shardsweep_visitor)(void *cell, size_t bytes, void *argument);
+void shardsweep_heap_visit(shardsweep_heap *heap, shardsweep_visitor visitor, void *argument);
+
+/* Takes back what was freed in the blocks of the calling thread, and gives up those that are empty; with force,
+ * their memory goes back to the OS at once. */
+void shardsweep_collect(bool force);
+
+/* The hook is called after a bounded number of allocations of each thread, in the thread that allocates; the
+ * heartbeat counts these calls. With force it is to free all it can. It may allocate and free. NULL for no hook. */
+typedef void (*shardsweep_deferred_free)(bool force, uint64_t heartbeat, void *argument);
+void shardsweep_set_deferred_free(shardsweep_deferred_free hook, void *argument);
+
+/* Options, which the environment sets before main. */
+enum {
+  /* SHARDSWEEP_RESET_DELAY: milliseconds until free pages go back to the OS; 0 for at once, negative for never. 10 by default. */
+  SHARDSWEEP_RESET_DELAY = 0,
+  /* SHARDSWEEP_SHOW_STATS: 1 for statistics on standard error when the program ends; has an effect in the environment alone. */
+  SHARDSWEEP_SHOW_STATS = 1
+};
+/* False if there is no such option. */
+bool shardsweep_set_option(int option, int64_t value);
+int64_t shardsweep_get_option(int option);
+
+/* Prints statistics to standard error. */
+void shardsweep_print_stats(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

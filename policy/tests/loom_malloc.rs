@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every interleaving of threads that free cells in a block of another, while it is collected, on the full list, or
+//! abandoned. To be run by `RUSTFLAGS="--cfg loom" cargo test --features malloc --test loom_malloc --release`.
+#![cfg(all(loom, feature = "malloc"))]
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+use shardsweep_policy::malloc::thread_free::{DelayedFree, Pushed, ThreadFree};
+
+/// A block of cells 8, 16, 24, ..., whose links and whose owner's field are watched: loom fails on any race.
+struct Block {
+    thread_free: ThreadFree,
+    links: [UnsafeCell<usize>; 3],
+    /// What the owner alone may touch: the cells that it has back.
+    returned: UnsafeCell<Vec<usize>>,
+    /// The heap that the block is in, which is gone once its owner has ended.
+    delayed: DelayedFree,
+    heap: UnsafeCell<bool>,
+}
+
+impl Block {
+    fn new() -> Arc<Block> {
+        Arc::new(Block {
+            thread_free: ThreadFree::new(),
+            links: std::array::from_fn(|_| UnsafeCell::new(0)),
+            returned: UnsafeCell::new(Vec::new()),
+            delayed: DelayedFree::new(),
+            heap: UnsafeCell::new(true),
+        })
+    }
+
+    fn link(&self, cell: usize, next: usize) {
+        // SAFETY: the cell is the caller's; loom checks that.
+        self.links[cell / 8 - 1].with_mut(|link| unsafe { *link = next });
+    }
+
+    /// The owner gets the cells of a list back.
+    fn put_back(&self, mut list: usize) {
+        while list != 0 {
+            // SAFETY: the block is the caller's; loom checks that.
+            self.returned.with_mut(|all| unsafe { (*all).push(list) });
+            // SAFETY: the list was taken whole; loom checks that.
+            list = self.links[list / 8 - 1].with(|link| unsafe { *link });
+        }
+    }
+
+    /// A thread that does not own the block frees a cell. True if it owns the block now.
+    fn free(&self, cell: usize, may_claim: bool) -> bool {
+        match self
+            .thread_free
+            .push(cell, may_claim, |next| self.link(cell, next))
+        {
+            Pushed::Listed => false,
+            Pushed::Delay => {
+                // SAFETY: the heap stays while the free is delayed; loom checks that.
+                self.heap.with(|there| assert!(unsafe { *there }));
+                self.delayed.push(cell, |next| self.link(cell, next));
+                self.thread_free.delayed();
+                false
+            }
+            Pushed::Claimed(list) => {
+                self.put_back(list);
+                self.link(cell, 0);
+                self.put_back(cell);
+                true
+            }
+        }
+    }
+
+    /// The owner ends: no free is delayed from here on, the heap goes, and so does the block.
+    fn end(&self) {
+        while !self.thread_free.set_delayed(false) {
+            loom::thread::yield_now();
+        }
+        self.put_back(self.delayed.take());
+        // SAFETY: nobody uses the heap; loom checks that.
+        self.heap.with_mut(|there| unsafe { *there = false });
+        loop {
+            self.put_back(self.thread_free.take());
+            if self.thread_free.abandon() {
+                return;
+            }
+        }
+    }
+
+    fn assert_returned(&self, expected: &[usize]) {
+        // SAFETY: the threads have ended.
+        let mut all = self.returned.with(|all| unsafe { (*all).clone() });
+        all.sort_unstable();
+        assert_eq!(all, expected);
+    }
+}
+
+#[test]
+fn the_owner_takes_what_two_threads_free() {
+    loom::model(|| {
+        let block = Block::new();
+        let threads = [8, 16].map(|cell| {
+            let block = Arc::clone(&block);
+            thread::spawn(move || block.free(cell, true))
+        });
+        block.put_back(block.thread_free.take());
+        for thread in threads {
+            assert!(!thread.join().unwrap());
+        }
+        block.put_back(block.thread_free.take());
+        block.assert_returned(&[8, 16]);
+    });
+}
+
+/// One of the two reaches the heap, so that the owner looks at the block.
+#[test]
+fn a_full_block_delays_the_first_free() {
+    loom::model(|| {
+        let block = Block::new();
+        assert!(block.thread_free.set_delayed(true));
+        let threads = [8, 16].map(|cell| {
+            let block = Arc::clone(&block);
+            thread::spawn(move || block.free(cell, true))
+        });
+        block.put_back(block.delayed.take());
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        block.put_back(block.delayed.take());
+        // SAFETY: the threads have ended.
+        assert_eq!(block.returned.with(|all| unsafe { (*all).len() }), 1);
+        block.put_back(block.thread_free.take());
+        block.assert_returned(&[8, 16]);
+    });
+}
+
+/// The block becomes full while another thread frees a cell of it: the owner sees the cell on one list or the other.
+#[test]
+fn no_free_is_missed_when_a_block_becomes_full() {
+    loom::model(|| {
+        let block = Block::new();
+        let other = Arc::clone(&block);
+        let thread = thread::spawn(move || other.free(8, true));
+        assert!(block.thread_free.set_delayed(true));
+        block.put_back(block.thread_free.take());
+        thread.join().unwrap();
+        block.put_back(block.delayed.take());
+        block.assert_returned(&[8]);
+    });
+}
+
+#[test]
+fn a_heap_stays_while_a_free_is_delayed() {
+    loom::model(|| {
+        let block = Block::new();
+        assert!(block.thread_free.set_delayed(true));
+        let other = Arc::clone(&block);
+        let thread = thread::spawn(move || other.free(8, false));
+        block.end();
+        thread.join().unwrap();
+        if let Some(list) = block.thread_free.claim() {
+            block.put_back(list);
+        }
+        block.assert_returned(&[8]);
+    });
+}
+
+/// Of two threads that free in an abandoned block and one that adopts it, one becomes the owner.
+#[test]
+fn an_abandoned_block_gets_one_owner() {
+    loom::model(|| {
+        let block = Block::new();
+        block.end();
+        let threads = [8, 16].map(|cell| {
+            let block = Arc::clone(&block);
+            thread::spawn(move || block.free(cell, true))
+        });
+        let adopted = block.thread_free.claim();
+        if let Some(list) = adopted {
+            block.put_back(list);
+        }
+        let claims = threads.map(|thread| thread.join().unwrap() as usize);
+        assert_eq!(adopted.is_some() as usize + claims[0] + claims[1], 1);
+        block.put_back(block.thread_free.take());
+        block.assert_returned(&[8, 16]);
+    });
+}
+
+/// The owner ends while others free cells, one of which may become the owner.
+#[test]
+fn no_cell_is_lost_when_the_owner_ends() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let block = Block::new();
+        assert!(block.thread_free.set_delayed(true));
+        let threads = [(8, true), (16, false)].map(|(cell, may_claim)| {
+            let block = Arc::clone(&block);
+            thread::spawn(move || block.free(cell, may_claim))
+        });
+        block.end();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        if let Some(list) = block.thread_free.claim() {
+            block.put_back(list);
+        }
+        block.put_back(block.thread_free.take());
+        block.assert_returned(&[8, 16]);
+    });
+}

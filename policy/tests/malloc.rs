@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The malloc against a shadow: random operations of several heaps and threads, with every byte of every cell known.
+#![cfg(all(feature = "malloc", not(loom)))]
+
+use proptest::prelude::*;
+use shardsweep_policy::malloc::{self, heaps};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::sync::Mutex;
+
+/// What counts in the whole process is counted by one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[derive(Clone, Debug)]
+enum Step {
+    Allocate(usize),
+    Zeroed(usize),
+    Aligned(u32, usize),
+    /// The cell whose turn it is gets so many bytes.
+    Resize(usize, usize),
+    Free(usize),
+    /// Another thread frees it, and ends.
+    FreeElsewhere(usize),
+    /// A thread allocates so many cells, and ends while they are in use.
+    Inherit(usize, usize),
+    Collect(bool),
+}
+
+/// Sizes of all kinds, small ones most.
+fn size() -> impl Strategy<Value = usize> {
+    let huge = if cfg!(miri) { 70_000 } else { 9 << 20 };
+    prop_oneof![
+        20 => 0usize..300,
+        8 => 300usize..9_000,
+        4 => 9_000usize..70_000,
+        2 => 70_000usize..1_000_000.min(huge + 1),
+        1 => 60_000usize..huge,
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        10 => size().prop_map(Step::Allocate),
+        3 => size().prop_map(Step::Zeroed),
+        3 => (3u32..23, size()).prop_map(|(log, size)| Step::Aligned(log, size)),
+        4 => (any::<usize>(), size()).prop_map(|(index, size)| Step::Resize(index, size)),
+        9 => any::<usize>().prop_map(Step::Free),
+        2 => any::<usize>().prop_map(Step::FreeElsewhere),
+        1 => (0usize..2_000, 1usize..40).prop_map(|(size, count)| Step::Inherit(size, count)),
+        1 => any::<bool>().prop_map(Step::Collect),
+    ]
+}
+
+/// The cells in use: address to size asked for, usable bytes, and what they are filled with.
+#[derive(Default)]
+struct Shadow {
+    cells: BTreeMap<usize, (usize, usize, u8)>,
+    next_fill: u8,
+}
+
+fn pointer(cell: usize) -> *mut u8 {
+    std::ptr::with_exposed_provenance_mut(cell)
+}
+
+/// The bytes of a cell that are looked at: all of a small one, both ends of others.
+fn looked_at(usable: usize) -> impl Iterator<Item = usize> {
+    let edge = usable.min(600);
+    (0..edge).chain(usable - edge..usable)
+}
+
+impl Shadow {
+    /// A cell came from the allocator: it overlaps no other, and all of it can be written.
+    fn add(&mut self, cell: *mut u8, size: usize, align: usize) {
+        assert!(
+            !cell.is_null() && cell.addr() % align == 0,
+            "{size} at {align}"
+        );
+        let start = cell.expose_provenance();
+        // SAFETY: it was just allocated.
+        let usable = unsafe { malloc::usable_size(cell) };
+        assert!(usable >= size);
+        if let Some((&below, &(_, bytes, _))) = self.cells.range(..=start).next_back() {
+            assert!(
+                below + bytes <= start,
+                "{start:#x} lies in the cell at {below:#x}"
+            );
+        }
+        if let Some((&above, _)) = self.cells.range(start..).next() {
+            assert!(
+                start + usable <= above,
+                "{start:#x} reaches into the cell at {above:#x}"
+            );
+        }
+        self.next_fill = self.next_fill.wrapping_add(1);
+        let fill = self.next_fill;
+        // SAFETY: the bytes are usable.
+        looked_at(usable).for_each(|at| unsafe { cell.add(at).write(fill) });
+        self.cells.insert(start, (size, usable, fill));
+    }
+
+    /// Forgets the cell whose turn it is, after a look whether it still holds what it was filled with.
+    fn take(&mut self, turn: usize) -> Option<(usize, usize, u8)> {
+        let index = turn.checked_rem(self.cells.len())?;
+        let (&start, &(_, usable, fill)) = self.cells.iter().nth(index)?;
+        for at in looked_at(usable) {
+            // SAFETY: it is in use.
+            let byte = unsafe { pointer(start).add(at).read() };
+            assert_eq!(
+                byte, fill,
+                "byte {at} of the cell at {start:#x} with {usable}"
+            );
+        }
+        self.cells.remove(&start);
+        Some((start, usable, fill))
+    }
+}
+
+fn run(steps: Vec<Step>) {
+    let mut shadow = Shadow::default();
+    for step in steps {
+        match step {
+            Step::Allocate(size) => {
+                shadow.add(malloc::malloc(size), size, if size > 8 { 16 } else { 8 })
+            }
+            Step::Zeroed(size) => {
+                let cell = malloc::calloc(size, 1);
+                // SAFETY: it was just allocated with so many bytes.
+                assert!((0..size).all(|at| unsafe { cell.add(at).read() } == 0));
+                shadow.add(cell, size, 8);
+            }
+            Step::Aligned(log, size) => {
+                shadow.add(malloc::aligned_alloc(1 << log, size), size, 1 << log)
+            }
+            Step::Resize(turn, size) => {
+                let Some((cell, usable, fill)) = shadow.take(turn) else {
+                    continue;
+                };
+                // SAFETY: it is in use.
+                let moved = unsafe { malloc::realloc(pointer(cell), size) };
+                let kept = usable.min(size).min(600);
+                // SAFETY: so many bytes were kept.
+                assert!((0..kept).all(|at| unsafe { moved.add(at).read() } == fill));
+                shadow.add(moved, size, 8);
+            }
+            Step::Free(turn) => {
+                if let Some((cell, ..)) = shadow.take(turn) {
+                    // SAFETY: it is in use.
+                    unsafe { malloc::free(pointer(cell)) };
+                }
+            }
+            Step::FreeElsewhere(turn) => {
+                let cells: Vec<usize> = (0..7)
+                    .filter_map(|next| shadow.take(turn.wrapping_add(next)))
+                    .map(|taken| taken.0)
+                    .collect();
+                let free = move || {
+                    drop(malloc::malloc(1));
+                    // SAFETY: they are in use.
+                    cells
+                        .iter()
+                        .for_each(|&cell| unsafe { malloc::free(pointer(cell)) });
+                };
+                std::thread::spawn(free).join().unwrap();
+            }
+            Step::Inherit(size, count) => {
+                let allocate = move || {
+                    (0..count)
+                        .map(|_| malloc::malloc(size).expose_provenance())
+                        .collect::<Vec<_>>()
+                };
+                let cells = std::thread::spawn(allocate).join().unwrap();
+                cells
+                    .into_iter()
+                    .for_each(|cell| shadow.add(pointer(cell), size, 8));
+            }
+            Step::Collect(force) => heaps::default().unwrap().collect(force),
+        }
+    }
+    while let Some((cell, ..)) = shadow.take(0) {
+        // SAFETY: it is in use.
+        unsafe { malloc::free(pointer(cell)) };
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 2 } else { 60 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn no_cell_overlaps_another(steps in proptest::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 400 })) {
+        let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        run(steps);
+    }
+}
+
+#[test]
+fn the_generic_path_is_taken_after_a_bounded_number_of_allocations() {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    extern "C" fn hook(_: bool, beat: u64, argument: *mut std::ffi::c_void) {
+        if argument.addr() == 7 {
+            // The hook may allocate and free.
+            // SAFETY: it is in use.
+            unsafe { malloc::free(malloc::malloc(100)) };
+            assert!(beat > LAST.swap(beat, Relaxed), "the heartbeat goes on");
+            CALLS.fetch_add(1, Relaxed);
+        }
+    }
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    std::thread::spawn(|| {
+        malloc::set_deferred_free(Some(hook), std::ptr::without_provenance_mut(7));
+        let (rounds, cell) = (if cfg!(miri) { 3_000 } else { 100_000 }, 48);
+        for _ in 0..rounds {
+            // One cell, handed out and freed: its block never fills.
+            // SAFETY: it is in use.
+            unsafe { malloc::free(malloc::malloc(cell)) };
+        }
+        malloc::set_deferred_free(None, std::ptr::null_mut());
+        let most = (16 * 4096 / cell) as u64;
+        assert!(
+            CALLS.load(Relaxed) >= rounds / most,
+            "{} calls",
+            CALLS.load(Relaxed)
+        );
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn what_another_thread_frees_is_used_again() {
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let (to_free, cells) = channel::<Vec<usize>>();
+    let (done, wait) = channel();
+    let other = std::thread::spawn(move || {
+        for cells in cells {
+            // SAFETY: they are in use.
+            cells
+                .iter()
+                .for_each(|&cell| unsafe { malloc::free(pointer(cell)) });
+            done.send(()).unwrap();
+        }
+    });
+    let rounds = if cfg!(miri) { 2 } else { 50 };
+    let claimed = || malloc::statistics::statistics().blocks_claimed;
+    let mut first = 0;
+    for round in 0..rounds {
+        let cells: Vec<usize> = (0..2000)
+            .map(|_| malloc::malloc(500).expose_provenance())
+            .collect();
+        to_free.send(cells).unwrap();
+        wait.recv().unwrap();
+        if round == 0 {
+            first = claimed();
+        }
+    }
+    // Each round fits into the blocks of the first; the collections of other bins may cost a few.
+    assert!(
+        claimed() - first < 20 * rounds,
+        "{} blocks",
+        claimed() - first
+    );
+    drop(to_free);
+    other.join().unwrap();
+}
+
+#[test]
+fn a_free_in_an_abandoned_block_adopts_it() {
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    // SAFETY: it is in use.
+    unsafe { malloc::free(malloc::malloc(8)) };
+    let allocate =
+        || [malloc::malloc(3000), malloc::malloc(3000)].map(|cell| cell.expose_provenance());
+    let cells = std::thread::spawn(allocate).join().unwrap();
+    let before = malloc::statistics::statistics();
+    assert!(before.blocks_abandoned > 0);
+    // SAFETY: it is in use.
+    unsafe { malloc::free(pointer(cells[0])) };
+    assert_eq!(
+        malloc::statistics::statistics().blocks_adopted,
+        before.blocks_adopted + 1
+    );
+    // SAFETY: both are in use.
+    assert!(unsafe { heaps::contains(heaps::default().unwrap(), cells[1]) });
+    // SAFETY: it is in use.
+    unsafe { malloc::free(pointer(cells[1])) };
+}
+
+#[test]
+fn heaps_are_visited_deleted_and_destroyed() {
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let (deleted, destroyed) = (heaps::new().unwrap(), heaps::new().unwrap());
+    let sizes = [8, 24, 100, 100, 5000, 100_000];
+    let mut cells: Vec<usize> = sizes
+        .iter()
+        .map(|&size| malloc::heap_malloc(deleted, size).expose_provenance())
+        .collect();
+    for size in sizes {
+        malloc::heap_malloc(destroyed, size);
+    }
+    let visited = |heap| {
+        let mut seen = Vec::new();
+        heaps::visit(heap, |cell, bytes| {
+            seen.push((cell, bytes));
+            true
+        });
+        seen.sort_unstable();
+        seen
+    };
+    cells.sort_unstable();
+    assert_eq!(
+        visited(deleted)
+            .iter()
+            .map(|cell| cell.0)
+            .collect::<Vec<_>>(),
+        cells
+    );
+    assert_eq!(visited(destroyed).len(), sizes.len());
+    let gone = cells.pop().unwrap();
+    // SAFETY: it is in use.
+    unsafe { malloc::free(pointer(gone)) };
+    assert_eq!(visited(deleted).len(), cells.len());
+    // SAFETY: both heaps are this thread's, and not used any further.
+    unsafe {
+        heaps::delete(deleted);
+        heaps::destroy(destroyed);
+    }
+    let default = heaps::default().unwrap();
+    for cell in cells {
+        // SAFETY: deleting a heap leaves its cells in use.
+        unsafe {
+            assert!(heaps::contains(default, cell));
+            malloc::free(pointer(cell));
+        }
+    }
+}
+
+#[test]
+fn free_pages_go_back_to_the_os() {
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let before = malloc::statistics::statistics().pages_reset;
+    let cell = malloc::malloc(1 << 20);
+    // SAFETY: it is in use, and has so many bytes.
+    unsafe {
+        cell.write_bytes(1, 1 << 20);
+        malloc::free(cell);
+    }
+    heaps::default().unwrap().collect(true);
+    let after = malloc::statistics::statistics();
+    assert!(after.pages_reset >= before + 256);
+    assert_eq!(after.dirty_pages, 0);
+}
