@@ -68,6 +68,8 @@ pub struct StickyMarkSweep<VM: VMBinding> {
     next_full: AtomicBool,
     /// Pages that were free after the last full collection.
     free_after_full: AtomicUsize,
+    /// Pages that were used after the last collection.
+    used_after: AtomicUsize,
 }
 
 /// The work of a partial collection.
@@ -107,6 +109,7 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
             // Nothing is old before the first.
             next_full: AtomicBool::new(true),
             free_after_full: AtomicUsize::new(0),
+            used_after: AtomicUsize::new(0),
         }
     }
 
@@ -116,9 +119,16 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
         self.next_full.load(Ordering::Relaxed) || attempts.load(Ordering::Relaxed) > 1
     }
 
+    /// Whether as much has been allocated since the last collection as the option `nursery` allows, by default the whole heap.
+    fn is_nursery_full(&self) -> bool {
+        let young = self.get_used_pages().saturating_sub(self.used_after.load(Ordering::Relaxed));
+        young >= self.base().gc_trigger.get_max_nursery_pages()
+    }
+
     /// Notes how much is free after a collection, and whether another partial one would pay.
     fn note_free(&self) {
         let free = self.get_available_pages();
+        self.used_after.store(self.get_used_pages(), Ordering::Relaxed);
         if self.full.load(Ordering::Relaxed) {
             self.free_after_full.store(free, Ordering::Relaxed);
         }
@@ -162,7 +172,7 @@ impl<VM: VMBinding> Plan for StickyMarkSweep<VM> {
     }
 
     fn collection_required(&self, space_full: bool, _space: Option<SpaceStats<Self::VM>>) -> bool {
-        self.base().collection_required(self, space_full)
+        self.base().collection_required(self, space_full) || self.is_nursery_full()
     }
 
     fn last_collection_was_exhaustive(&self) -> bool {

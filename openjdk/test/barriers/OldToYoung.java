@@ -49,11 +49,13 @@ public class OldToYoung {
                 route.store(holders[i % holders.length], new int[] {round, i});
             }
             long before = Heap.collections();
-            // Not without an end: other collectors may have a larger nursery.
-            for (int i = 0; i < 500 && Heap.collections() == before; i++) {
+            for (int i = 0; i < 8 && Heap.collections() == before; i++) {
                 Heap.churn(Heap.MIB);
             }
-            Check.that(Heap.collections() > before, "a collection came");
+            if (Heap.collections() == before) {
+                // A plan without a nursery.
+                Heap.collect(1);
+            }
             for (int i = HOLDERS - holders.length; i < HOLDERS; i++) {
                 int[] found = route.load(holders[i % holders.length]);
                 Check.that(found.length == 2 && found[0] == round && found[1] == i,

@@ -179,6 +179,39 @@ void ThirdPartyHeapBarrierSetC2::post_barrier(GraphKit* kit, Node* ctl, Node* st
 
 #undef __
 
+// Without a barrier, nodes are those of no barrier set: ModRefBarrierSetC2 branches on the success of an exchange, and does not
+// know stores that an array copy or a clone is turned into.
+Node* ThirdPartyHeapBarrierSetC2::store_at_resolved(C2Access& access, C2AccessValue& val) const {
+  if (!ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    return BarrierSetC2::store_at_resolved(access, val);
+  }
+  return ModRefBarrierSetC2::store_at_resolved(access, val);
+}
+
+Node* ThirdPartyHeapBarrierSetC2::atomic_cmpxchg_val_at_resolved(C2AtomicParseAccess& access, Node* expected_val, Node* new_val,
+                                                                 const Type* value_type) const {
+  if (!ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    return BarrierSetC2::atomic_cmpxchg_val_at_resolved(access, expected_val, new_val, value_type);
+  }
+  return ModRefBarrierSetC2::atomic_cmpxchg_val_at_resolved(access, expected_val, new_val, value_type);
+}
+
+Node* ThirdPartyHeapBarrierSetC2::atomic_cmpxchg_bool_at_resolved(C2AtomicParseAccess& access, Node* expected_val, Node* new_val,
+                                                                  const Type* value_type) const {
+  if (!ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    return BarrierSetC2::atomic_cmpxchg_bool_at_resolved(access, expected_val, new_val, value_type);
+  }
+  return ModRefBarrierSetC2::atomic_cmpxchg_bool_at_resolved(access, expected_val, new_val, value_type);
+}
+
+Node* ThirdPartyHeapBarrierSetC2::atomic_xchg_at_resolved(C2AtomicParseAccess& access, Node* new_val,
+                                                          const Type* value_type) const {
+  if (!ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    return BarrierSetC2::atomic_xchg_at_resolved(access, new_val, value_type);
+  }
+  return ModRefBarrierSetC2::atomic_xchg_at_resolved(access, new_val, value_type);
+}
+
 bool ThirdPartyHeapBarrierSetC2::array_copy_requires_gc_barriers(bool tightly_coupled_alloc, BasicType type, bool is_clone,
                                                                  bool is_clone_instance, ArrayCopyPhase phase) const {
   return ThirdPartyHeapBarrierSet::has_object_barrier() && is_reference_type(type) && !tightly_coupled_alloc;
