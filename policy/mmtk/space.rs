@@ -130,7 +130,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     }
 
     /// Number of charged pages.
-    pub(super) fn charged_pages(&self) -> usize {
+    pub(crate) fn charged_pages(&self) -> usize {
         self.pages.charged_pages()
     }
 

@@ -68,8 +68,8 @@ pub struct StickyMarkSweep<VM: VMBinding> {
     next_full: AtomicBool,
     /// Pages that were free after the last full collection.
     free_after_full: AtomicUsize,
-    /// Pages that were used after the last collection.
-    used_after: AtomicUsize,
+    /// Pages that were charged after the last collection.
+    charged_after: AtomicUsize,
 }
 
 /// The work of a partial collection.
@@ -109,7 +109,7 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
             // Nothing is old before the first.
             next_full: AtomicBool::new(true),
             free_after_full: AtomicUsize::new(0),
-            used_after: AtomicUsize::new(0),
+            charged_after: AtomicUsize::new(0),
         }
     }
 
@@ -120,15 +120,18 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
     }
 
     /// Whether as much has been allocated since the last collection as the option `nursery` allows, by default the whole heap.
+    /// What a thread asks for now does not count: it may be larger.
     fn is_nursery_full(&self) -> bool {
-        let young = self.get_used_pages().saturating_sub(self.used_after.load(Ordering::Relaxed));
+        let charged_after = self.charged_after.load(Ordering::Relaxed);
+        let young = self.ms.charged_pages().saturating_sub(charged_after);
         young >= self.base().gc_trigger.get_max_nursery_pages()
     }
 
     /// Notes how much is free after a collection, and whether another partial one would pay.
     fn note_free(&self) {
         let free = self.get_available_pages();
-        self.used_after.store(self.get_used_pages(), Ordering::Relaxed);
+        let charged = self.ms.charged_pages();
+        self.charged_after.store(charged, Ordering::Relaxed);
         if self.full.load(Ordering::Relaxed) {
             self.free_after_full.store(free, Ordering::Relaxed);
         }
