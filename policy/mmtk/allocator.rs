@@ -146,7 +146,7 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
                 }
                 Refill::Chunks(count) => {
                     if !self.space.add_chunks(self.tls, count, chunks, options) {
-                        self.lacked_addresses = true;
+                        self.lacked_addresses = options.at_safepoint;
                         return None;
                     }
                 }
