@@ -8,7 +8,6 @@ use super::chunk::{block_of, MIN_BLOCK_PAGES};
 use super::queue::Queue;
 use super::thread_free::DelayedFree;
 use super::{abandoned, large, release, sizes, thread};
-use crate::config::PAGE_BYTES;
 use crate::size_class::{Bin, MAX_BINS, SMALL_BYTES};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -373,13 +372,5 @@ impl Heap {
             .iter()
             .flat_map(Queue::iter)
             .chain(self.full.iter())
-    }
-
-    /// Bytes of the pages that the blocks of the heap have.
-    pub fn block_bytes(&self) -> usize {
-        self.blocks()
-            .map(|block| block.reserved.get() as usize * block.cell_bytes.get())
-            .map(|bytes| bytes.next_multiple_of(PAGE_BYTES))
-            .sum()
     }
 }
