@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 package org.shardsweep.bench;
 
-/** How a reader leafs through the hits of a query; the same for every engine. */
+/** How many hits a query's two searches collect; the same for every engine. */
 public final class Paging {
-  /** Hits on a page. */
+  /** Hits on a page: what the search collects that tells how many there are. */
   public static final int PAGE = 10;
 
-  /** Hits that are collected when the first page is not enough: what the reader looks at. */
+  /** Hits that the other search collects, and that are shown. */
   public static final int PAGES = 2 * PAGE;
 
   private Paging() {}

@@ -9,7 +9,7 @@ import java.util.List;
 /** Build step: writes the query files that go into the jar. */
 public final class QueryWriter {
   /** Queries in a batch. */
-  static final int QUERIES_PER_BATCH = 400;
+  static final int QUERIES_PER_BATCH = 2048;
 
   private QueryWriter() {}
 

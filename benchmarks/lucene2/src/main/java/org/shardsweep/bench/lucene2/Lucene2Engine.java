@@ -19,6 +19,7 @@ import org.apache.lucene.queryParser.ParseException;
 import org.apache.lucene.queryParser.QueryParser;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
+import org.apache.lucene.search.ScoreDoc;
 import org.apache.lucene.search.TopDocs;
 import org.apache.lucene.store.Directory;
 import org.apache.lucene.store.FSDirectory;
@@ -94,23 +95,15 @@ public final class Lucene2Engine implements SearchEngine {
     }
   }
 
-  /** Shows the first page, and searches again when the reader turns it. */
+  /** Searches for what there is, and again for the hits that are shown. */
   private static void page(IndexSearcher searcher, Query query, PrintWriter output)
       throws IOException {
-    TopDocs hits = searcher.search(query, null, Paging.PAGE);
-    output.println(hits.totalHits + " total matching documents for " + query.toString(TEXT));
-    int shown = show(searcher, hits, 0, output);
-    if (hits.totalHits > shown) {
-      show(searcher, searcher.search(query, null, Paging.PAGES), shown, output);
-    }
-  }
-
-  private static int show(IndexSearcher searcher, TopDocs hits, int from, PrintWriter output)
-      throws IOException {
-    for (int i = from; i < hits.scoreDocs.length; i++) {
-      Document document = searcher.doc(hits.scoreDocs[i].doc);
+    TopDocs found = searcher.search(query, null, Paging.PAGE);
+    output.println(found.totalHits + " total matching documents for " + query.toString(TEXT));
+    ScoreDoc[] shown = searcher.search(query, null, Paging.PAGES).scoreDocs;
+    for (int i = 0; i < shown.length; i++) {
+      Document document = searcher.doc(shown[i].doc);
       output.println("\t" + (i + 1) + ". " + document.get(REFERENCE));
     }
-    return hits.scoreDocs.length;
   }
 }

@@ -79,15 +79,16 @@ public final class Lucene9Engine implements SearchEngine {
     }
   }
 
-  /** Shows the first page, and searches again when the reader turns it. */
+  /** Searches for what there is, and again for the hits that are shown. */
   private static void page(IndexSearcher searcher, Query query, PrintWriter output)
       throws IOException {
-    TopDocs hits = collect(searcher, query, Paging.PAGE);
-    long total = hits.totalHits.value;
-    output.println(total + " total matching documents for " + query.toString(TEXT));
-    int shown = show(searcher, hits, 0, output);
-    if (total > shown) {
-      show(searcher, collect(searcher, query, Paging.PAGES), shown, output);
+    TopDocs found = collect(searcher, query, Paging.PAGE);
+    output.println(found.totalHits.value + " total matching documents for " + query.toString(TEXT));
+    ScoreDoc[] shown = collect(searcher, query, Paging.PAGES).scoreDocs;
+    StoredFields fields = searcher.storedFields();
+    for (int i = 0; i < shown.length; i++) {
+      Document document = fields.document(shown[i].doc);
+      output.println("\t" + (i + 1) + ". " + document.get(REFERENCE));
     }
   }
 
@@ -96,16 +97,5 @@ public final class Lucene9Engine implements SearchEngine {
       throws IOException {
     return searcher.search(
         query, new TopScoreDocCollectorManager(number, null, Integer.MAX_VALUE));
-  }
-
-  private static int show(IndexSearcher searcher, TopDocs hits, int from, PrintWriter output)
-      throws IOException {
-    StoredFields fields = searcher.storedFields();
-    ScoreDoc[] documents = hits.scoreDocs;
-    for (int i = from; i < documents.length; i++) {
-      Document document = fields.document(documents[i].doc);
-      output.println("\t" + (i + 1) + ". " + document.get(REFERENCE));
-    }
-    return documents.length;
   }
 }
