@@ -165,7 +165,7 @@ pub const BARRIER_OBJECT: u32 = 1;
 
 mirror! {
     /// What the VM asks for when the heap is made.
-    Config = ThirdPartyHeapConfig, 56;
+    Config = ThirdPartyHeapConfig, 64;
     0 size: u64,
     8 min_heap_size: u64,
     16 max_heap_size: u64,
@@ -177,6 +177,7 @@ mirror! {
     44 min_heap_free_ratio: u32,
     48 max_heap_free_ratio: u32,
     52 use_transparent_huge_pages: u32,
+    56 min_address: u64,
 }
 
 /// `THIRD_PARTY_HEAP_BINS`: for how many bins a thread has cells.
@@ -217,10 +218,12 @@ impl BinTable {
 }
 
 mirror! {
-    /// The address range that objects may lie in.
-    Range = ThirdPartyHeapRange, 16;
+    /// The address range that objects may lie in, and how narrow oops are decoded.
+    Range = ThirdPartyHeapRange, 32;
     0 start: u64,
     8 end: u64,
+    16 narrow_base: u64,
+    24 narrow_shift: u64,
 }
 
 mirror! {
@@ -255,7 +258,7 @@ mirror! {
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 224;
+    Plugin = ThirdPartyHeapPluginTable, 232;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -284,6 +287,7 @@ mirror! {
     200 remember_slots: unsafe extern "C" fn(mutator: Mutator, first: *mut c_void, count: usize),
     208 is_partial_collection: unsafe extern "C" fn() -> i32,
     216 alloc_without_collection: unsafe extern "C" fn(mutator: Mutator, bytes: usize) -> *mut c_void,
+    224 is_emergency_collection: unsafe extern "C" fn() -> i32,
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

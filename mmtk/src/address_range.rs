@@ -2,7 +2,8 @@
 //! Where in the address space the heap lies.
 //!
 //! With compressed oops it ends at 4 GiB if there is room below (narrow oops then are plain
-//! addresses), at 32 GiB otherwise (they are shifted by 3); mmtk's spaces share the range, in chunks
+//! addresses), else at 32 GiB (they are shifted by 3), else it lies above (they are shifted by 3 and have a base, which is
+//! HotSpot's HeapBased mode); mmtk's spaces share the range, in chunks
 //! of 4 MiB. Where libraries lie in it, the heap has the widest gap between them. Without compressed oops, it is mmtk's
 //! usual 64-bit layout: a range of its own for each space.
 //!
@@ -21,8 +22,13 @@ const CHUNK: usize = 4 * MIB;
 const COMPRESSED_START: usize = GIB;
 const UNSHIFTED_END: usize = 4 * GIB;
 const COMPRESSED_END: usize = 32 * GIB;
+/// Where a heap with a base may lie: above what HotSpot maps at 32 GiB for classes.
+const BASED: Range<usize> = 64 * GIB..1024 * GIB;
 /// log2 of the steps of shifted narrow oops: the alignment of objects.
 const ALIGNMENT_SHIFT: u32 = 3;
+
+/// The largest heap with compressed oops: what narrow oops reach, but for the chunk at their base.
+const MAX_COMPRESSED: usize = COMPRESSED_END - CHUNK;
 
 /// Address space in which a heap does not run out of it before it runs out of pages: spaces hold
 /// whole chunks, and large objects need them in a row. A heap near 31 GiB has to do with less.
@@ -37,56 +43,78 @@ const fn address_room(max_heap_size: usize) -> usize {
 pub struct AddressRange {
     /// For mmtk.
     pub layout: VMLayout,
+    /// What narrow oops are counted from. Zero, or the address of a chunk that is never accessible, in front of the heap: the
+    /// null of narrow oops is an address in it.
+    pub narrow_base: usize,
     /// log2 of the bytes that one step of a narrow oop stands for; zero without compressed oops.
     pub narrow_shift: u32,
 }
 
 impl AddressRange {
-    /// Chooses the range of a heap of at most `max_heap_size` bytes among what is not mapped now.
+    /// Chooses the range of a heap of at most `max_heap_size` bytes among what is not mapped now, from `min_address` on.
     ///
     /// # Errors
     /// If it is too large, or the range is taken: a line that says what to do.
-    pub fn choose(compressed: bool, max_heap_size: usize) -> Result<Self, String> {
+    pub fn choose(
+        compressed: bool,
+        max_heap_size: usize,
+        min_address: usize,
+    ) -> Result<Self, String> {
         // Without the list of mappings, the reservation finds out.
         let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
         if compressed {
-            Self::compressed(max_heap_size, &maps)
+            Self::compressed(max_heap_size, min_address, &maps)
         } else {
             Self::full(max_heap_size)
         }
     }
 
-    fn compressed(max_heap_size: usize, maps: &str) -> Result<Self, String> {
-        if max_heap_size > COMPRESSED_END - COMPRESSED_START {
+    fn compressed(max_heap_size: usize, min_address: usize, maps: &str) -> Result<Self, String> {
+        if max_heap_size > MAX_COMPRESSED {
             return Err(format!(
                 "a heap of {} MiB is too large: at most {} MiB with compressed oops; \
                  use a smaller -Xmx or -XX:-UseCompressedOops",
                 max_heap_size / MIB,
-                (COMPRESSED_END - COMPRESSED_START) / MIB
+                MAX_COMPRESSED / MIB
             ));
         }
         let room = address_room(max_heap_size);
-        let unshifted = widest_gap(maps, COMPRESSED_START..UNSHIFTED_END);
+        let start = COMPRESSED_START.max(min_address.next_multiple_of(CHUNK));
+        let unshifted = widest_gap(maps, start..UNSHIFTED_END);
         if unshifted.len() >= room {
-            return Ok(Self::shared(unshifted, 0));
+            return Ok(Self::shared(unshifted, 0, 0));
         }
-        let whole = COMPRESSED_START..COMPRESSED_END;
-        let shifted = widest_gap(maps, whole.clone());
-        if shifted.len() >= room.min(whole.len()) {
-            return Ok(Self::shared(shifted, ALIGNMENT_SHIFT));
+        let shifted = widest_gap(maps, start..COMPRESSED_END);
+        let wanted = room.min(COMPRESSED_END - COMPRESSED_START);
+        if shifted.len() >= wanted.max(max_heap_size) {
+            return Ok(Self::shared(shifted, 0, ALIGNMENT_SHIFT));
         }
-        Err(format!(
-            "{} MiB of addresses in a row are needed below {} GiB for a heap of {} MiB with compressed oops, \
-             and {} are free; use a smaller -Xmx or -XX:-UseCompressedOops",
-            room.min(whole.len()) / MIB,
-            COMPRESSED_END / GIB,
-            max_heap_size / MIB,
-            shifted.len() / MIB
-        ))
+        Self::based(room.min(MAX_COMPRESSED), min_address, maps).ok_or_else(|| {
+            format!(
+                "{} MiB of addresses in a row are needed below {} GiB for a heap of {} MiB with compressed oops; \
+                 use a smaller -Xmx or -XX:-UseCompressedOops",
+                room.min(MAX_COMPRESSED) / MIB,
+                BASED.end / GIB,
+                max_heap_size / MIB
+            )
+        })
+    }
+
+    /// A range of `room` bytes, and a chunk in front of it, anywhere above what narrow oops without a base reach.
+    fn based(room: usize, min_address: usize, maps: &str) -> Option<Self> {
+        let start = BASED.start.max(min_address.next_multiple_of(CHUNK));
+        let gap = widest_gap(maps, start..BASED.end);
+        let end = (gap.start + CHUNK + room).next_multiple_of(CHUNK);
+        (end <= gap.end).then(|| Self::shared(gap.start + CHUNK..end, gap.start, ALIGNMENT_SHIFT))
     }
 
     /// A range that spaces share.
-    fn shared(range: Range<usize>, narrow_shift: u32) -> Self {
+    fn shared(range: Range<usize>, narrow_base: usize, narrow_shift: u32) -> Self {
+        let reach = if narrow_base == 0 {
+            COMPRESSED_END
+        } else {
+            BASED.end
+        };
         // SAFETY: two numbers that are addresses.
         let (heap_start, heap_end) = unsafe {
             (
@@ -97,12 +125,13 @@ impl AddressRange {
         Self {
             layout: VMLayout {
                 // One more than the range needs: mmtk's chunk map wants chunks behind the last usable one.
-                log_address_space: COMPRESSED_END.trailing_zeros() as usize + 1,
+                log_address_space: reach.trailing_zeros() as usize + 1,
                 heap_start,
                 heap_end,
                 log_space_extent: 31,
                 force_use_contiguous_spaces: false,
             },
+            narrow_base,
             narrow_shift,
         }
     }
@@ -119,6 +148,7 @@ impl AddressRange {
         }
         Ok(Self {
             layout,
+            narrow_base: 0,
             narrow_shift: 0,
         })
     }
@@ -137,7 +167,12 @@ impl AddressRange {
         if self.layout.force_use_contiguous_spaces || cfg!(feature = "malloc-libc") {
             return Ok(());
         }
-        mmtk::reserve::reserve(self.range())
+        let range = self.range();
+        let start = match self.narrow_base {
+            0 => range.start,
+            base => base,
+        };
+        mmtk::reserve::reserve(start..range.end)
     }
 }
 
@@ -166,17 +201,17 @@ mod tests {
 
     #[test]
     fn small_heaps_need_no_shift() {
-        let small = AddressRange::compressed(2 * GIB, "").unwrap();
+        let small = AddressRange::compressed(2 * GIB, 0, "").unwrap();
         assert_eq!((small.range(), small.narrow_shift), (GIB..4 * GIB, 0));
-        let large = AddressRange::compressed(2 * GIB + 400 * MIB, "").unwrap();
+        let large = AddressRange::compressed(2 * GIB + 400 * MIB, 0, "").unwrap();
         assert_eq!((large.range(), large.narrow_shift), (GIB..32 * GIB, 3));
     }
 
     #[test]
     fn the_limit_that_the_error_names_is_the_limit() {
-        let limit = COMPRESSED_END - COMPRESSED_START;
-        assert!(AddressRange::compressed(limit, "").is_ok());
-        let error = AddressRange::compressed(limit + 2 * MIB, "").unwrap_err();
+        let limit = MAX_COMPRESSED;
+        assert!(AddressRange::compressed(limit, 0, "").is_ok());
+        let error = AddressRange::compressed(limit + 2 * MIB, 0, "").unwrap_err();
         assert!(
             error.contains(&format!("at most {} MiB", limit / MIB)),
             "{error}"
@@ -186,10 +221,10 @@ mod tests {
 
     #[test]
     fn without_compressed_oops() {
-        let range = AddressRange::choose(false, 64 * GIB).unwrap();
+        let range = AddressRange::choose(false, 64 * GIB, 0).unwrap();
         assert!(range.layout.force_use_contiguous_spaces);
         assert!(range.range().start > COMPRESSED_END);
-        assert!(AddressRange::choose(false, usize::MAX).is_err());
+        assert!(AddressRange::choose(false, usize::MAX, 0).is_err());
     }
 
     #[test]
@@ -200,10 +235,25 @@ mod tests {
                     7f0000000000-7f0000001000 ---p 00000000 00:00 0\n";
         let low = GIB + 4 * MIB..3 * GIB;
         assert_eq!(widest_gap(maps, GIB..4 * GIB), low);
-        let range = |heap| AddressRange::compressed(heap, maps).map(|chosen| chosen.range());
+        let range = |heap| AddressRange::compressed(heap, 0, maps).map(|chosen| chosen.range());
         assert_eq!(range(GIB), Ok(low));
         assert_eq!(range(2 * GIB), Ok(3 * GIB + 4 * MIB..32 * GIB));
-        let error = range(30 * GIB).unwrap_err();
-        assert!(error.contains("29692 are free"), "{error}");
+        assert_eq!(
+            range(30 * GIB),
+            Ok(BASED.start + CHUNK..BASED.start + 32 * GIB)
+        );
+    }
+
+    #[test]
+    fn a_heap_with_a_base_lies_where_it_is_wanted_and_narrow_oops_reach_all_of_it() {
+        let based = AddressRange::compressed(GIB, 100 * GIB, "").unwrap();
+        assert_eq!((based.narrow_base, based.narrow_shift), (100 * GIB, 3));
+        assert_eq!(based.range().start, 100 * GIB + CHUNK);
+        assert!(based.range().len() >= GIB);
+        let largest = AddressRange::compressed(MAX_COMPRESSED, 40 * GIB, "").unwrap();
+        assert_eq!(largest.narrow_base, BASED.start);
+        assert_eq!(largest.range().end - largest.narrow_base, 32 * GIB);
+        let error = AddressRange::compressed(GIB, BASED.end, "").unwrap_err();
+        assert!(error.contains("-XX:-UseCompressedOops"), "{error}");
     }
 }

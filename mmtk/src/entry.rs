@@ -9,8 +9,8 @@ use crate::address_range::AddressRange;
 use crate::heap::{self, dispatch};
 use crate::options::{self, Settings};
 use crate::{
-    allocation, barrier, collection, heap_info, layout, logging, native_memory, slot, trigger,
-    upcalls, OpenJDK,
+    allocation, barrier, collection, heap_info, layout, logging, native_memory, scanning, slot,
+    trigger, upcalls, OpenJDK,
 };
 use mmtk::util::heap::vm_layout::VMLayout;
 use mmtk::util::options::GCTriggerSelector;
@@ -74,6 +74,7 @@ static PLUGIN: Plugin = Plugin {
     remember_slots,
     is_partial_collection,
     alloc_without_collection,
+    is_emergency_collection,
 };
 
 /// Writes `message` as a C string of at most `size` bytes.
@@ -221,9 +222,14 @@ unsafe extern "C" fn initialize(
         if config.object_alignment as usize != layout::WORD {
             return Err(format!("objects must be aligned to {} bytes", layout::WORD));
         }
-        let chosen = AddressRange::choose(compressed, config.max_heap_size as usize)?;
+        let chosen = AddressRange::choose(
+            compressed,
+            config.max_heap_size as usize,
+            config.min_address as usize,
+        )?;
         chosen.reserve()?;
-        slot::set_narrow_shift(chosen.narrow_shift);
+        slot::set_narrow_oops(chosen.narrow_base, chosen.narrow_shift);
+        scanning::set_moves_objects(settings.plan.constraints.moves_objects);
         active_plan::set_mutator_offset(config.thread_mutator_offset);
         #[cfg(feature = "shardsweep")]
         let table = crate::cells::connect(settings.plan, config.thread_heads_offset);
@@ -239,6 +245,8 @@ unsafe extern "C" fn initialize(
         *range = Range {
             start: addresses.start as u64,
             end: addresses.end as u64,
+            narrow_base: chosen.narrow_base as u64,
+            narrow_shift: chosen.narrow_shift.into(),
         };
         settings.builder.set_vm_layout(chosen.layout);
         set_heap_size(&mut settings, config)?;
@@ -513,6 +521,13 @@ unsafe extern "C" fn is_partial_collection() -> i32 {
         collection::is_partial::<COMPRESSED>()
     }
     dispatch!(partial()).into()
+}
+
+unsafe extern "C" fn is_emergency_collection() -> i32 {
+    fn emergency<const COMPRESSED: bool>() -> bool {
+        heap::mmtk::<COMPRESSED>().is_emergency_collection()
+    }
+    dispatch!(emergency()).into()
 }
 
 #[cfg(test)]

@@ -206,14 +206,27 @@ impl<'a> Object<'a> {
 
     /// Calls `visit` with the address of each reference field that the object's oop maps name, and
     /// of each element or static field. A reference object's `referent` and `discovered` are in no
-    /// oop map: they are not visited.
+    /// oop map: they are not visited. Of an array, `announce` is called with the elements that are visited later.
     #[inline(always)]
-    pub fn visit_fields(&self, kind: Kind, field_bytes: usize, mut visit: impl FnMut(Address)) {
+    pub fn visit_fields(
+        &self,
+        kind: Kind,
+        field_bytes: usize,
+        announce: impl Fn(Address),
+        mut visit: impl FnMut(Address),
+    ) {
         match kind {
             Kind::TypeArray => {}
             Kind::ObjectArray => {
                 let base = self.start + self.layout.object_array_base_offset as usize;
-                visit_run(base, self.array_length(), field_bytes, &mut visit);
+                let length = self.array_length();
+                let announced = length.saturating_sub(LOOKAHEAD);
+                for index in 0..announced {
+                    announce(base + (index + LOOKAHEAD) * field_bytes);
+                    visit(base + index * field_bytes);
+                }
+                let rest = base + announced * field_bytes;
+                visit_run(rest, length - announced, field_bytes, &mut visit);
             }
             Kind::Plain | Kind::ClassLoader | Kind::Reference => {
                 self.visit_oop_maps(field_bytes, &mut visit)
@@ -350,6 +363,9 @@ fn is_claimed(class_loader_data: Address, layout: &Layout) -> bool {
     let claim = unsafe { claim.atomic_load::<AtomicI32>(Ordering::Relaxed) };
     claim & layout.class_loader_data_claimed == layout.class_loader_data_claimed
 }
+
+/// How many elements of an array are visited between one's announcement and its visit.
+const LOOKAHEAD: usize = 16;
 
 #[inline(always)]
 fn visit_run(base: Address, count: usize, field_bytes: usize, visit: &mut impl FnMut(Address)) {

@@ -8,10 +8,24 @@ use crate::slot::OopSlot;
 use crate::{roots, upcalls, OpenJDK};
 use mmtk::scheduler::GCWorker;
 use mmtk::util::{Address, ObjectReference, VMWorkerThread};
-use mmtk::vm::{ObjectTracerContext, RootsWorkFactory, Scanning, SlotVisitor};
+use mmtk::vm::slot::Slot;
+use mmtk::vm::{
+    ObjectModel, ObjectTracer, ObjectTracerContext, RootsWorkFactory, Scanning, SlotVisitor,
+    VMBinding,
+};
 use mmtk::Mutator;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the plan leaves objects where they are. Then what a slot holds is traced at once, and not written back: slots need
+/// no queue.
+static TRACES_EDGES: AtomicBool = AtomicBool::new(false);
+
+/// Called once, before the first collection.
+pub fn set_moves_objects(moves_objects: bool) {
+    TRACES_EDGES.store(!moves_objects, Ordering::Relaxed);
+}
 
 /// HotSpot's objects and roots.
 pub struct Scan;
@@ -26,21 +40,27 @@ impl<const COMPRESSED: bool> Scanning<OpenJDK<COMPRESSED>> for Scan {
         object: ObjectReference,
         visitor: &mut SV,
     ) {
-        #[cfg(debug_assertions)]
-        check::against_vm::<COMPRESSED>(object);
-        // SAFETY: mmtk scans objects that are reached, at their new address if they have moved.
-        let view = unsafe { Object::new(object, layout::layout()) };
-        let kind = view.kind();
-        view.visit_fields(kind, OopSlot::<COMPRESSED>::FIELD_BYTES, |field| {
-            visitor.visit_slot(OopSlot::from_field(field))
-        });
-        if kind == Kind::Reference && !references::discover::<COMPRESSED>(worker, object, &view) {
-            visitor.visit_slot(OopSlot::from_field(view.referent()));
-            visitor.visit_slot(OopSlot::from_field(view.discovered()));
-        }
-        view.visit_class_loader_data(kind, |data| {
-            visit_class_loader_data::<COMPRESSED, _>(data, visitor)
-        });
+        scan(worker, object, visitor, |_| {});
+    }
+
+    #[inline(always)]
+    fn support_slot_enqueuing(_worker: VMWorkerThread, _object: ObjectReference) -> bool {
+        !TRACES_EDGES.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn scan_object_and_trace_edges<OT: ObjectTracer>(
+        worker: VMWorkerThread,
+        object: ObjectReference,
+        tracer: &mut OT,
+    ) {
+        let mut trace = |slot: OopSlot<COMPRESSED>| {
+            if let Some(target) = slot.load() {
+                let traced = tracer.trace_object(target);
+                debug_assert_eq!(traced, target, "the plan moves no objects");
+            }
+        };
+        scan(worker, object, &mut trace, prefetch_mark);
     }
 
     fn notify_initial_thread_scan_complete(_partial_scan: bool, _worker: VMWorkerThread) {}
@@ -85,6 +105,55 @@ impl<const COMPRESSED: bool> Scanning<OpenJDK<COMPRESSED>> for Scan {
     }
 }
 
+/// Visits the slots of an object. Of long arrays, `announce` is told of slots before they are visited.
+#[inline(always)]
+fn scan<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPRESSED>>>(
+    worker: VMWorkerThread,
+    object: ObjectReference,
+    visitor: &mut SV,
+    announce: impl Fn(OopSlot<COMPRESSED>),
+) {
+    #[cfg(debug_assertions)]
+    check::against_vm::<COMPRESSED>(object);
+    // SAFETY: mmtk scans objects that are reached, at their new address if they have moved.
+    let view = unsafe { Object::new(object, layout::layout()) };
+    let kind = view.kind();
+    view.visit_fields(
+        kind,
+        OopSlot::<COMPRESSED>::FIELD_BYTES,
+        |field| announce(OopSlot::from_field(field)),
+        |field| visitor.visit_slot(OopSlot::from_field(field)),
+    );
+    if kind == Kind::Reference && !references::discover::<COMPRESSED>(worker, object, &view) {
+        visitor.visit_slot(OopSlot::from_field(view.referent()));
+        visitor.visit_slot(OopSlot::from_field(view.discovered()));
+    }
+    view.visit_class_loader_data(kind, |data| {
+        visit_class_loader_data::<COMPRESSED, _>(data, visitor)
+    });
+}
+
+/// Has the processor fetch the mark of what a slot holds. The elements of an array may lie anywhere, so that a trace spends
+/// its time with waiting for their marks, one after the other.
+#[inline(always)]
+fn prefetch_mark<const COMPRESSED: bool>(slot: OopSlot<COMPRESSED>) {
+    type Model<const COMPRESSED: bool> = <OpenJDK<COMPRESSED> as VMBinding>::VMObjectModel;
+    let Some(target) = slot.load() else { return };
+    let marks = <Model<COMPRESSED> as ObjectModel<OpenJDK<COMPRESSED>>>::LOCAL_MARK_BIT_SPEC
+        .as_spec()
+        .extract_side_spec();
+    // A bit for each word.
+    let mark = marks.get_starting_address() + (target.to_raw_address().as_usize() >> 6);
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing that the program sees, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
+        _mm_prefetch::<_MM_HINT_T0>(mark.to_ptr());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = mark;
+}
+
 /// Visits the handles of a class loader data. Happens once a scan for each.
 #[cold]
 fn visit_class_loader_data<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPRESSED>>>(
@@ -116,7 +185,6 @@ fn visit_class_loader_data<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPR
 #[cfg(debug_assertions)]
 mod check {
     use super::*;
-    use mmtk::vm::slot::Slot;
 
     /// One object of this many words of the heap is checked, at most.
     const SAMPLE: usize = 31;
@@ -146,7 +214,7 @@ mod check {
                 ours.push(field.as_usize());
             }
         };
-        view.visit_fields(kind, OopSlot::<COMPRESSED>::FIELD_BYTES, &mut note);
+        view.visit_fields(kind, OopSlot::<COMPRESSED>::FIELD_BYTES, |_| {}, &mut note);
         if kind == Kind::Reference {
             note(view.referent());
             note(view.discovered());

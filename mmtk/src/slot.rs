@@ -8,19 +8,37 @@ use crate::abi::{self, WIDE_SLOT};
 use mmtk::util::{Address, ObjectReference};
 use mmtk::vm::slot::{MemorySlice, Slot};
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+/// What narrow oops are counted from.
+static NARROW_BASE: AtomicUsize = AtomicUsize::new(0);
 /// log2 of the bytes that one step of a narrow oop stands for.
 static NARROW_SHIFT: AtomicU32 = AtomicU32::new(0);
 
-/// Sets how narrow oops are decoded: base 0 and this shift. Called once, before the first object.
-pub fn set_narrow_shift(shift: u32) {
+/// Sets how narrow oops are decoded. Called once, before the first object.
+pub fn set_narrow_oops(base: usize, shift: u32) {
+    NARROW_BASE.store(base, Ordering::Relaxed);
     NARROW_SHIFT.store(shift, Ordering::Relaxed);
 }
 
+/// The address that a narrow oop stands for; null is 0.
 #[inline(always)]
-fn narrow_shift() -> u32 {
-    NARROW_SHIFT.load(Ordering::Relaxed)
+fn decode(narrow: u32) -> usize {
+    if narrow == 0 {
+        return 0;
+    }
+    let offset = (narrow as usize) << NARROW_SHIFT.load(Ordering::Relaxed);
+    NARROW_BASE.load(Ordering::Relaxed) + offset
+}
+
+/// The narrow oop of an address.
+#[inline(always)]
+fn encode(address: usize) -> u32 {
+    if address == 0 {
+        return 0;
+    }
+    let offset = address - NARROW_BASE.load(Ordering::Relaxed);
+    (offset >> NARROW_SHIFT.load(Ordering::Relaxed)) as u32
 }
 
 /// A reference slot; `COMPRESSED` tells how wide a field of the heap is.
@@ -58,10 +76,9 @@ impl<const COMPRESSED: bool> OopSlot<COMPRESSED> {
     pub fn store_nullable(self, object: Option<ObjectReference>) {
         let address = object.map_or(0, |object| object.to_raw_address().as_usize());
         if self.is_narrow() {
-            let narrow = (address >> narrow_shift()) as u32;
             // SAFETY: a slot is the address of a narrowOop, which in compiled code need not be
             // aligned; during a collection only one worker writes it, and always the same value.
-            unsafe { ptr::write_unaligned(self.0 as *mut u32, narrow) };
+            unsafe { ptr::write_unaligned(self.0 as *mut u32, encode(address)) };
         } else {
             // SAFETY: as above, for a full oop.
             unsafe { ptr::write_unaligned((self.0 & !WIDE_SLOT) as *mut usize, address) };
@@ -74,8 +91,7 @@ impl<const COMPRESSED: bool> Slot for OopSlot<COMPRESSED> {
     fn load(&self) -> Option<ObjectReference> {
         let address = if self.is_narrow() {
             // SAFETY: as in `store_nullable`.
-            let narrow = unsafe { ptr::read_unaligned(self.0 as *const u32) };
-            (narrow as usize) << narrow_shift()
+            decode(unsafe { ptr::read_unaligned(self.0 as *const u32) })
         } else {
             // SAFETY: as above.
             unsafe { ptr::read_unaligned((self.0 & !WIDE_SLOT) as *const usize) }
@@ -162,17 +178,22 @@ mod tests {
         ObjectReference::from_raw_address(unsafe { Address::from_usize(address) }).unwrap()
     }
 
-    /// One test, because the shift is global.
+    /// One test, because the decoding is global.
     #[test]
     fn narrow_slots() {
-        for (shift, target) in [(0, 0xfff0_1238), (3, 0x7_fff0_1238)] {
-            set_narrow_shift(shift);
+        let base = 0x11_2340_0000;
+        for (base, shift, target) in [
+            (base, 3, base + 0x7_fff0_1238),
+            (0, 0, 0xfff0_1238),
+            (0, 3, 0x7_fff0_1238),
+        ] {
+            set_narrow_oops(base, shift);
             let mut words = [0u32, 0xdead_beef];
             let slot = OopSlot::<true>::from_field(Address::from_mut_ptr(&mut words[0]));
             assert_eq!(slot.load(), None);
             slot.store(object(target));
             assert_eq!(slot.load(), Some(object(target)));
-            assert_eq!(words[0] as usize, target >> shift);
+            assert_eq!(words[0] as usize, (target - base) >> shift);
             assert_eq!(words[1], 0xdead_beef, "a narrow store must not spill");
             slot.store_nullable(None);
             assert_eq!(words[0], 0);

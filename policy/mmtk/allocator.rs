@@ -108,8 +108,9 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
     fn refill(&mut self, bin: Bin) -> Option<NonZeroUsize> {
         let heap = self.space.heap();
         self.supply(|allocator| {
+            let sharing = allocator.space.sharing();
             let (local, heads) = allocator.lists();
-            local.refill(heads, heap, bin)
+            local.refill(heads, heap, bin, sharing)
         })
     }
 

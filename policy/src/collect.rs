@@ -100,6 +100,7 @@ impl<C: Config> Heap<C> {
     pub fn begin_release(&self, scope: Scope) {
         self.searched.reset();
         self.given_up.iter().for_each(|pool| pool.clear());
+        self.growing.iter().for_each(|pool| pool.clear());
         if scope == Scope::Full {
             self.pools.iter().for_each(|pool| pool.clear());
         }

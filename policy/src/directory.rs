@@ -162,7 +162,7 @@ impl<C: Config> Directory<C> {
         state.is_some_and(|state| state.present.load(Relaxed))
     }
 
-    /// The chunk at `start`, if it is there.
+    /// The chunk that `start` lies in, if it is there.
     pub fn present_at(&self, start: usize) -> Option<Chunk> {
         let chunk = Chunk(start.checked_sub(self.base)? >> LOG_CHUNK_BYTES);
         (chunk.0 < self.len && self.is_present(chunk)).then_some(chunk)

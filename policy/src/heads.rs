@@ -64,6 +64,36 @@ pub(crate) struct Cells {
     pub count: u32,
 }
 
+impl Cells {
+    /// The first `few` cells, of `cell_bytes` bytes each, and the others. The caller owns them.
+    pub fn split(self, few: usize, cell_bytes: usize) -> (Cells, Cells) {
+        let bumped = (few * cell_bytes).min(self.bump.len());
+        let middle = self.bump.start + bumped;
+        let mut taken = bumped / cell_bytes;
+        let (mut list, mut rest) = (0, self.list);
+        if taken < few && self.list != 0 {
+            list = self.list;
+            let last = cells(list).take(few - taken).inspect(|_| taken += 1).last();
+            let last = last.expect("the list is not empty");
+            // SAFETY: the cell is free and the caller's.
+            rest = unsafe { next(last) };
+            // SAFETY: as above.
+            unsafe { set_next(last, 0) };
+        }
+        let first = Cells {
+            bump: self.bump.start..middle,
+            list,
+            count: taken as u32,
+        };
+        let others = Cells {
+            bump: middle..self.bump.end,
+            list: rest,
+            count: self.count - taken as u32,
+        };
+        (first, others)
+    }
+}
+
 impl Default for Heads {
     fn default() -> Self {
         Heads {

@@ -25,6 +25,8 @@ pub struct Heap<C: Config> {
     pub(crate) pools: Box<[Stack]>,
     /// The same for those that threads have given up since the last collection.
     pub(crate) given_up: Box<[Stack]>,
+    /// By bin, blocks that threads share, without a free cell but with pages that are not open.
+    pub(crate) growing: Box<[Stack]>,
     /// A bit for each object that has survived a collection, if the embedder has such for a write barrier.
     pub(crate) old: Option<MarkBits>,
 }
@@ -45,6 +47,7 @@ impl<C: Config> Heap<C> {
             searched: Searched::default(),
             pools: stacks(),
             given_up: stacks(),
+            growing: stacks(),
             old: None,
         }
     }
@@ -77,7 +80,7 @@ impl<C: Config> Heap<C> {
         self.directory.chunks()
     }
 
-    /// The chunk at `start`, if the heap has it.
+    /// The chunk that `start` lies in, if the heap has it.
     pub fn chunk_at(&self, start: usize) -> Option<Chunk> {
         self.directory.present_at(start)
     }

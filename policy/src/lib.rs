@@ -43,6 +43,9 @@
 //! Of a fresh block, whole pages are handed out as a bump region: nothing is linked. Of a block with live cells, long
 //! stretches of dead cells are handed out so, and short ones are linked.
 //!
+//! A block is one thread's, unless memory is scarce: a page for each thread and bin is much of a small heap. Then a thread takes
+//! a few cells of a block at a time and lets the others have it, so that all threads fill the same pages.
+//!
 //! ## What each phase does
 //!
 //! | phase | `Heads` | `Local` | block | chunk, pools |
@@ -50,6 +53,7 @@
 //! | allocation, fast path | bumps, or pops a cell | - | - | - |
 //! | slow path, reuse | gets dead cells | makes a pooled block current | is swept as far as needed | adopts from the pool |
 //! | slow path, growth | gets a bump region | makes a fresh block current | opens pages, once charged | claims a run: dirty before clean, long before short |
+//! | slow path, [`Sharing::Shared`] | gets 512 bytes of cells | keeps no block | gets the rest of the cells back | other threads find the block |
 //! | thread exit ([`Local::give_up`]) | emptied | emptied | gets back what was left, loses pages that are not open | gets all blocks of the thread |
 //! | marking ([`Heap::note_marked`]) | - | - | - | pages with a marked cell are noted |
 //! | [`Local::release`] | emptied | emptied | - | - |
@@ -104,7 +108,7 @@ pub use config::{
 pub use directory::Chunk;
 pub use heads::{Head, Heads, HEADS_BYTES, HEAD_BYTES};
 pub use heap::Heap;
-pub use local::{Local, Refill};
+pub use local::{Local, Refill, Sharing};
 pub use marks::{MarkBits, LOG_GRANULE_BYTES};
 pub use purge::PageRange;
 pub use size_class::{Bin, BINS_BY_WORDS, CELL_BYTES_BY_BIN, MAX_BINS};

@@ -30,6 +30,19 @@ pub enum Refill {
     Chunks(usize),
 }
 
+/// Whom the free cells are for that a refill finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// The thread alone, which keeps their block.
+    Exclusive,
+    /// All threads: this one takes a few, and the block goes back to where others find the rest. For a heap in which a page
+    /// a thread and bin is much. Where blocks are charged as a whole this is as `Exclusive`.
+    Shared,
+}
+
+/// Under [`Sharing::Shared`] a refill takes so many bytes in cells, or one cell if that is larger.
+const SHARED_BYTES: usize = 512;
+
 /// A thread's side of the allocator. Used by one thread at a time, or by the collector while that
 /// thread is stopped; always with the same [`Heads`] and the same [`Heap`].
 #[derive(Debug)]
@@ -69,14 +82,28 @@ impl Local {
     ///
     /// Memory that is charged already comes first: what is left of the thread's own block, then of those that
     /// nobody owns. Only then are pages charged: of the current block, or of a fresh one.
-    pub fn refill<C: Config>(&mut self, heads: &mut Heads, heap: &Heap<C>, bin: Bin) -> Refill {
+    pub fn refill<C: Config>(
+        &mut self,
+        heads: &mut Heads,
+        heap: &Heap<C>,
+        bin: Bin,
+        sharing: Sharing,
+    ) -> Refill {
         debug_assert!(heads.is_empty(bin) && bin.index() < C::BINS);
+        let sharing = match C::ACCOUNTING {
+            Accounting::Page => sharing,
+            Accounting::Block => Sharing::Exclusive,
+        };
         let cells = match self.reuse(heap, bin) {
             Some(cells) => cells,
-            None => match self.grow(heap, bin) {
+            None => match self.grow(heap, bin, sharing) {
                 Ok(cells) => cells,
                 Err(need) => return need,
             },
+        };
+        let cells = match sharing {
+            Sharing::Exclusive => cells,
+            Sharing::Shared => self.share(heap, bin, cells),
         };
         heads.fill(bin, cells);
         let cell = heads.pop(bin);
@@ -120,14 +147,24 @@ impl Local {
     }
 
     /// Opens pages of a block, once they are paid for.
-    fn grow<C: Config>(&mut self, heap: &Heap<C>, bin: Bin) -> Result<Cells, Refill> {
+    fn grow<C: Config>(
+        &mut self,
+        heap: &Heap<C>,
+        bin: Bin,
+        sharing: Sharing,
+    ) -> Result<Cells, Refill> {
         let current = self.current[bin.index()];
         if current == NONE || !heap.block(current).can_grow() {
-            let fresh = self.claim_block(heap, bin).ok_or(Refill::Chunks(1))?;
-            self.make_current(heap, bin, fresh);
+            let shared = heap.growing[bin.index()].pop(&heap.directory);
+            let next = shared.or_else(|| self.claim_block(heap, bin, sharing));
+            self.make_current(heap, bin, next.ok_or(Refill::Chunks(1))?);
         }
         let block = heap.block(self.current[bin.index()]);
         let (least, most) = block.price::<C>();
+        let most = match sharing {
+            Sharing::Exclusive => most,
+            Sharing::Shared => least,
+        };
         if let Some(missing) = NonZeroUsize::new(least.saturating_sub(self.credit)) {
             return Err(Refill::Charge {
                 least: missing,
@@ -139,15 +176,33 @@ impl Local {
         Ok(block.open(pages))
     }
 
-    /// Makes a fresh block of `bin`. It is the longer, the more of them the thread has needed before: pages that it
-    /// has not opened serve nobody else.
-    fn claim_block<C: Config>(&mut self, heap: &Heap<C>, bin: Bin) -> Option<Link> {
+    /// Leaves a few of the cells with the thread. The others go back to their block, which is the current one, and that to
+    /// where other threads find it.
+    fn share<C: Config>(&mut self, heap: &Heap<C>, bin: Bin, cells: Cells) -> Cells {
+        let link = std::mem::replace(&mut self.current[bin.index()], NONE);
+        let (few, rest) = cells.split(SHARED_BYTES.div_ceil(bin.cell_bytes()), bin.cell_bytes());
+        heap.block(link).put_back(rest.list, rest.bump);
+        heap.publish(link);
+        few
+    }
+
+    /// Makes a fresh block of `bin`. That of one thread is the longer, the more of them the thread has needed before: pages
+    /// that it has not opened serve nobody else. A shared one is as long as its cells fill it well.
+    fn claim_block<C: Config>(
+        &mut self,
+        heap: &Heap<C>,
+        bin: Bin,
+        sharing: Sharing,
+    ) -> Option<Link> {
         let length = &mut self.lengths[bin.index()];
-        let run = match C::ACCOUNTING {
-            Accounting::Block => heap.claim(C::BLOCK_PAGES, C::BLOCK_PAGES, C::BLOCK_PAGES)?,
-            Accounting::Page => {
-                let least = Shape::least_pages(bin);
-                let longest = Shape::most_pages::<C>(bin);
+        let least = Shape::least_pages(bin);
+        let longest = Shape::most_pages::<C>(bin);
+        let run = match (C::ACCOUNTING, sharing) {
+            (Accounting::Block, _) => heap.claim(C::BLOCK_PAGES, C::BLOCK_PAGES, C::BLOCK_PAGES)?,
+            (Accounting::Page, Sharing::Shared) => {
+                heap.claim(least, Shape::filled_pages::<C>(bin), 1)?
+            }
+            (Accounting::Page, Sharing::Exclusive) => {
                 let most = (*length as usize).clamp(least, longest);
                 let run = heap.claim(least, most, 1)?;
                 *length = (2 * most).min(longest) as u8;
@@ -184,9 +239,10 @@ impl Local {
     #[must_use]
     pub fn give_up<C: Config>(&mut self, heads: &mut Heads, heap: &Heap<C>) -> usize {
         for bin in (0..C::BINS).map(Bin::from_index) {
+            let (list, bump) = heads.take(bin);
             let current = std::mem::replace(&mut self.current[bin.index()], NONE);
+            // Of a block that is shared, what the thread has at hand is found dead by the next collection.
             if current != NONE {
-                let (list, bump) = heads.take(bin);
                 heap.block(current).put_back(list, bump);
                 heap.retire(current);
             }
@@ -217,14 +273,26 @@ impl<C: Config> Heap<C> {
         let dirty = block.is_dirty();
         if block.pages() == 0 {
             self.forget_block(page);
-        } else if block.is_reusable() {
-            block.set_state(State::Pooled);
-            let mut chain = Chain::default();
-            chain.push(&self.directory, link);
-            self.given_up[block.bin().index()].push(&self.directory, chain);
         } else {
-            block.set_state(State::Full);
+            self.publish(link);
         }
         self.give(end - unopened..end, dirty);
+    }
+
+    /// Puts a block with an open page, which no thread owns, where threads look for free cells, or else for pages to open.
+    fn publish(&self, link: Link) {
+        let block = self.block(link);
+        let stacks = if block.is_reusable() {
+            &self.given_up
+        } else if block.can_grow() {
+            &self.growing
+        } else {
+            block.set_state(State::Full);
+            return;
+        };
+        block.set_state(State::Pooled);
+        let mut chain = Chain::default();
+        chain.push(&self.directory, link);
+        stacks[block.bin().index()].push(&self.directory, chain);
     }
 }

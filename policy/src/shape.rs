@@ -45,6 +45,18 @@ impl Shape {
         bin.cell_bytes().div_ceil(PAGE_BYTES)
     }
 
+    /// Pages of the shortest block of `bin` of which its cells leave a 32nd at most unused, or else of the longest block.
+    pub fn filled_pages<C: Config>(bin: Bin) -> usize {
+        let most = Self::most_pages::<C>(bin);
+        let is_filled = |&pages: &usize| {
+            let bytes = pages << LOG_PAGE_BYTES;
+            32 * (bytes % bin.cell_bytes()) <= bytes
+        };
+        (Self::least_pages(bin)..most)
+            .find(is_filled)
+            .unwrap_or(most)
+    }
+
     pub fn cell_bytes(self) -> usize {
         self.cell as usize
     }

@@ -11,14 +11,14 @@ use crate::marks::for_each_marked;
 use crate::pages::{ones_of, CHUNK_PAGES};
 use crate::size_class::Bin;
 use crate::stack::NONE;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A thread's side of the allocator, as [`Heap::verify`] looks at it.
 pub type Thread<'a> = (&'a Local, &'a Heads);
 
-/// By first page, the blocks that threads allocate from, each with the thread's heads.
-type CurrentBlocks<'a> = HashMap<Page, &'a Heads>;
+/// By first page of their block, the free cells that threads have at hand.
+type WithThreads = HashMap<Page, Vec<usize>>;
 
 impl<C: Config> Heap<C> {
     /// Checks that every page is free or in exactly one block; that every block is where its header says; that the
@@ -31,14 +31,15 @@ impl<C: Config> Heap<C> {
     /// # Errors
     /// Says in one line what is wrong first.
     pub fn verify(&self, threads: &[Thread<'_>], charged_pages: usize) -> Result<(), String> {
-        let current = self.verify_places(threads)?;
+        self.verify_places(threads)?;
         self.verify_pages()?;
+        let with_threads = self.cells_with_threads(threads)?;
         let mut recount: usize = threads.iter().map(|(local, _)| local.unused_credit()).sum();
         for (page, block) in self.blocks_by_page() {
             recount += block.charged_pages();
             let used = match block.state() {
                 State::Large => 1,
-                _ => self.verify_cells(block, current.get(&page).copied())?,
+                _ => self.verify_cells(block, with_threads.get(&page))?,
             };
             if used != block.used_cells() as usize {
                 return Err(format!(
@@ -63,7 +64,7 @@ impl<C: Config> Heap<C> {
     /// # Errors
     /// Says in one line what is wrong first.
     pub fn verify_marks(&self, threads: &[Thread<'_>]) -> Result<(), String> {
-        let current = self.current_blocks(threads);
+        let with_threads = self.cells_with_threads(threads)?;
         let mut marks = HashSet::new();
         for chunk in self.chunks() {
             self.verify_noted(chunk, &mut marks)?;
@@ -74,9 +75,8 @@ impl<C: Config> Heap<C> {
                 continue;
             }
             let shape = block.shape();
-            let free: HashSet<usize> = self
-                .cells_at_hand(block, current.get(&page).copied())
-                .collect();
+            let with_threads = with_threads.get(&page);
+            let free: HashSet<usize> = self.cells_at_hand(block, with_threads).collect();
             let reach = shape.reached(0, block.opened());
             for offset in reach.step_by(shape.cell_bytes()) {
                 let cell = block.start() + offset;
@@ -109,30 +109,56 @@ impl<C: Config> Heap<C> {
         Ok(())
     }
 
-    /// The free cells of `block` that the thread has that allocates from it, and that were put back.
+    /// The free cells of `block` that threads have, and that were put back.
     fn cells_at_hand<'a>(
         &self,
         block: &'a Block,
-        heads: Option<&'a Heads>,
+        with_threads: Option<&'a Vec<usize>>,
     ) -> impl Iterator<Item = usize> + use<'a, C> {
-        let bin = block.bin();
-        let with_thread = heads.into_iter().flat_map(move |heads| heads.cells(bin));
-        let put_back = block.bump().step_by(bin.cell_bytes());
-        with_thread.chain(block.free_cells()).chain(put_back)
+        let put_back = block.bump().step_by(block.bin().cell_bytes());
+        let with_threads = with_threads.into_iter().flatten().copied();
+        with_threads.chain(block.free_cells()).chain(put_back)
+    }
+
+    /// The cells in the heads of all threads, by their blocks.
+    fn cells_with_threads(&self, threads: &[Thread<'_>]) -> Result<WithThreads, String> {
+        let blocks: BTreeMap<usize, (Page, &Block)> = self
+            .blocks_by_page()
+            .map(|(page, block)| (block.start(), (page, block)))
+            .collect();
+        let mut found = WithThreads::new();
+        for (bin, cell) in threads.iter().flat_map(|(_, heads)| Self::cells_in(heads)) {
+            match blocks.range(..=cell).next_back() {
+                Some((_, &(page, block))) if block.bin() == bin => {
+                    found.entry(page).or_default().push(cell);
+                }
+                _ => {
+                    return Err(format!(
+                        "free cell {cell:#x} of {bin:?} is in no block of it"
+                    ))
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn cells_in(heads: &Heads) -> impl Iterator<Item = (Bin, usize)> + '_ {
+        let bins = (0..C::BINS).map(Bin::from_index);
+        bins.flat_map(|bin| heads.cells(bin).map(move |cell| (bin, cell)))
     }
 
     /// The cells that were handed out and have not been collected, and large objects, with their sizes. Cells that
     /// `threads` have at hand are not among them.
     pub fn used_cells(&self, threads: &[Thread<'_>]) -> Vec<(usize, usize)> {
-        let current = self.current_blocks(threads);
+        let with_threads = self.cells_with_threads(threads).unwrap_or_default();
         let mut used = Vec::new();
         for (page, block) in self.blocks_by_page() {
             if block.state() == State::Large {
                 used.push((block.start(), block.pages() << LOG_PAGE_BYTES));
                 continue;
             }
-            let heads = current.get(&page).copied();
-            let free: HashSet<usize> = self.cells_at_hand(block, heads).collect();
+            let with_threads = with_threads.get(&page);
+            let free: HashSet<usize> = self.cells_at_hand(block, with_threads).collect();
             let cells = self.known_cells(block).filter(|cell| !free.contains(cell));
             used.extend(cells.map(|cell| (cell, block.bin().cell_bytes())));
         }
@@ -149,16 +175,6 @@ impl<C: Config> Heap<C> {
                 offset < block.swept() || self.marks.is_marked(block.start() + offset)
             })
             .map(|offset| block.start() + offset)
-    }
-
-    fn current_blocks<'a>(&self, threads: &[Thread<'a>]) -> CurrentBlocks<'a> {
-        let mut blocks = CurrentBlocks::new();
-        for (local, heads) in threads {
-            for &link in local.current.iter().filter(|&&link| link != NONE) {
-                blocks.insert(self.directory.page_of(link), *heads);
-            }
-        }
-        blocks
     }
 
     /// Checks that each page of each chunk is free or in one block, and that the count of dirty pages is right.
@@ -196,10 +212,11 @@ impl<C: Config> Heap<C> {
     }
 
     /// Checks that each block is in the pool or with the thread that its header says.
-    fn verify_places<'a>(&self, threads: &[Thread<'a>]) -> Result<CurrentBlocks<'a>, String> {
+    fn verify_places(&self, threads: &[Thread<'_>]) -> Result<(), String> {
         let mut places = HashMap::new();
         for bin in (0..C::BINS).map(Bin::from_index) {
-            let pools = [&self.pools, &self.given_up].map(|pools| &pools[bin.index()]);
+            let pools =
+                [&self.pools, &self.given_up, &self.growing].map(|pools| &pools[bin.index()]);
             for link in pools
                 .into_iter()
                 .flat_map(|pool| pool.iter(&self.directory))
@@ -212,15 +229,12 @@ impl<C: Config> Heap<C> {
                 }
             }
         }
-        for (local, heads) in threads {
+        for (local, _) in threads {
             for bin in (0..C::BINS).map(Bin::from_index) {
                 let link = local.current[bin.index()];
-                if link == NONE {
-                    if !heads.is_empty(bin) {
-                        return Err(format!("{bin:?} has free cells of no block"));
-                    }
-                } else if self.block(link).bin() != bin
-                    || places.insert(link, State::Current).is_some()
+                if link != NONE
+                    && (self.block(link).bin() != bin
+                        || places.insert(link, State::Current).is_some())
                 {
                     return Err(format!(
                         "{:?} has two owners, or another bin than {bin:?}",
@@ -240,16 +254,20 @@ impl<C: Config> Heap<C> {
             }
         }
         match places.keys().next() {
-            None => Ok(self.current_blocks(threads)),
+            None => Ok(()),
             Some(&link) => Err(format!("{:?} is on a list, but no block", self.block(link))),
         }
     }
 
     /// Checks the free cells of `block` that are at hand and returns the number of cells that are used.
-    fn verify_cells(&self, block: &Block, heads: Option<&Heads>) -> Result<usize, String> {
+    fn verify_cells(
+        &self,
+        block: &Block,
+        with_threads: Option<&Vec<usize>>,
+    ) -> Result<usize, String> {
         let shape = block.shape();
         let mut free = HashSet::new();
-        for cell in self.cells_at_hand(block, heads) {
+        for cell in self.cells_at_hand(block, with_threads) {
             let offset = cell.wrapping_sub(block.start());
             if !shape.is_cell(offset) {
                 return Err(format!("{cell:#x} is no cell of {block:?}"));

@@ -228,10 +228,20 @@ fn memory() -> (usize, usize, std::sync::MutexGuard<'static, ()>) {
     (chunk, bits, guard)
 }
 
-#[derive(Default)]
 struct Mutator {
     local: Local,
     heads: Heads,
+    sharing: Sharing,
+}
+
+impl Default for Mutator {
+    fn default() -> Self {
+        Mutator {
+            local: Local::default(),
+            heads: Heads::default(),
+            sharing: Sharing::Exclusive,
+        }
+    }
 }
 
 impl Mutator {
@@ -246,7 +256,7 @@ impl Mutator {
             return cell.get();
         }
         loop {
-            match self.local.refill(&mut self.heads, heap, bin) {
+            match self.local.refill(&mut self.heads, heap, bin, self.sharing) {
                 Refill::Cell(cell) => return cell.get(),
                 Refill::Charge { least, .. } => {
                     *charged += least.get();
@@ -299,6 +309,33 @@ fn threads_take_different_fresh_blocks() {
         let (their_cell, theirs, their_charge) = theirs.join().unwrap();
         assert_ne!(my_cell / PAGE_BYTES, their_cell / PAGE_BYTES);
         heap.verify(&[mine.view(), theirs.view()], my_charge + their_charge)
+            .unwrap();
+    });
+}
+
+/// Threads that share a page get different cells of it.
+#[test]
+fn a_shared_block_hands_out_each_cell_once() {
+    with_heap(|heap| {
+        let bin = Bin::holding(1024);
+        let mutator = || {
+            let mut mutator = Mutator::boxed();
+            mutator.sharing = Sharing::Shared;
+            mutator
+        };
+        let (mut first, mut charged) = (mutator(), 0);
+        let before = first.alloc(&heap, bin, &mut charged);
+        let theirs = thread::spawn({
+            let heap = Arc::clone(&heap);
+            move || {
+                let (mut other, mut charged) = (mutator(), 0);
+                (other.alloc(&heap, bin, &mut charged), other, charged)
+            }
+        });
+        let mine = first.alloc(&heap, bin, &mut charged);
+        let (their_cell, other, their_charge) = theirs.join().unwrap();
+        assert!(before != mine && before != their_cell && mine != their_cell);
+        heap.verify(&[first.view(), other.view()], charged + their_charge)
             .unwrap();
     });
 }
@@ -376,9 +413,10 @@ fn an_added_chunk_is_seen_whole() {
             unsafe { other.add_chunk(chunk) };
         });
         let mut mutator = Mutator::default();
+        let bin = Bin::holding(64);
         let refill = mutator
             .local
-            .refill(&mut mutator.heads, &heap, Bin::holding(64));
+            .refill(&mut mutator.heads, &heap, bin, Sharing::Exclusive);
         assert!(matches!(refill, Refill::Chunks(1) | Refill::Charge { .. }));
         thread.join().unwrap();
         heap.verify(&[mutator.view()], 0).unwrap();

@@ -155,13 +155,35 @@ impl<C: Config> Model<C> {
                 };
                 self.space.heap.purge(release).take(batches).for_each(drop);
             }
-            Step::GiveUp(thread) => self.space.give_up(&mut self.mutators[thread]),
+            Step::GiveUp(thread) => self.give_up(thread),
             Step::Exit(thread) => {
-                self.space.give_up(&mut self.mutators[thread]);
+                self.give_up(thread);
                 self.mutators[thread] = Mutator::default();
             }
         }
         self.check();
+    }
+
+    /// What a thread had at hand of blocks that it shared counts as used until the next collection: little of each size.
+    fn give_up(&mut self, thread: usize) {
+        self.space.give_up(&mut self.mutators[thread]);
+        let mut lost = BTreeMap::<usize, usize>::new();
+        for (cell, bytes) in self.cells_in_use() {
+            if self.used.insert(cell, bytes).is_none() {
+                *lost.entry(bytes).or_default() += bytes;
+            }
+        }
+        for (cell, lost) in lost {
+            assert!(
+                lost < cell + 512,
+                "{lost} bytes of cells of {cell} bytes are lost"
+            );
+        }
+    }
+
+    fn cells_in_use(&self) -> Vec<(usize, usize)> {
+        let threads: Vec<_> = self.mutators.iter().map(Mutator::view).collect();
+        self.space.heap.used_cells(&threads)
     }
 
     fn allocate(&mut self, thread: usize, bytes: usize, align: usize) -> bool {
@@ -261,8 +283,7 @@ impl<C: Config> Model<C> {
 
     fn check(&self) {
         self.space.verify(self.mutators.iter());
-        let threads: Vec<_> = self.mutators.iter().map(Mutator::view).collect();
-        let mut cells = self.space.heap.used_cells(&threads);
+        let mut cells = self.cells_in_use();
         cells.sort_unstable();
         assert!(
             cells

@@ -2,6 +2,7 @@
 //! Sizes and fields of objects in a made-up HotSpot, whose offsets resemble nobody's.
 
 use super::*;
+use std::cell::RefCell;
 use std::pin::Pin;
 
 pub const ID_INSTANCE: i32 = 10;
@@ -107,9 +108,17 @@ fn view<'a>(object: &Memory, layout: &'a Layout) -> Object<'a> {
 fn fields(object: &Memory, layout: &Layout, field_bytes: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let view = view(object, layout);
-    view.visit_fields(view.kind(), field_bytes, |field| {
-        found.push(field - object.address())
-    });
+    let announced = RefCell::new(Vec::new());
+    view.visit_fields(
+        view.kind(),
+        field_bytes,
+        |field| announced.borrow_mut().push(field - object.address()),
+        |field| found.push(field - object.address()),
+    );
+    if view.kind() == Kind::ObjectArray {
+        let late = found.get(LOOKAHEAD..).unwrap_or_default();
+        assert_eq!(*announced.borrow(), late);
+    }
     found
 }
 
@@ -171,6 +180,9 @@ fn arrays() {
     assert_eq!(view(&array, &layout).kind(), Kind::ObjectArray);
     assert_eq!(view(&array, &layout).bytes(), 40, "24 + 3 * 4, rounded up");
     assert_eq!(fields(&array, &layout, 4), [24, 28, 32]);
+    let array = instance(&objects).with(16, 40i32);
+    let elements: Vec<usize> = (0..40).map(|index| 24 + 8 * index).collect();
+    assert_eq!(fields(&array, &layout, 8), elements);
     let bytes = klass(ID_TYPE_ARRAY, 0xc014_0800_u32 as i32, &[]);
     let array = instance(&bytes).with(16, 5i32);
     assert_eq!(view(&array, &layout).kind(), Kind::TypeArray);

@@ -457,8 +457,10 @@ impl FakeVm {
                 min_heap_free_ratio: 40,
                 max_heap_free_ratio: 70,
                 use_transparent_huge_pages: 0,
+                min_address: 0,
             };
-            let (mut range, mut bins) = (Range { start: 0, end: 0 }, BinTable::NONE);
+            // SAFETY: a struct of numbers.
+            let (mut range, mut bins): (Range, _) = (std::mem::zeroed(), BinTable::NONE);
             let status = (plugin().initialize)(&config, &mut range, &mut bins, text, length);
             assert_eq!(status, 0, "{}", CStr::from_ptr(text).to_string_lossy());
             assert!(range.start < range.end && (range.end <= 4 << 30) == compressed);

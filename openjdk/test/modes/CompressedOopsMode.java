@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary Small heaps use unscaled compressed oops, larger ones scaled, the largest none.
+ * @summary Small heaps use unscaled compressed oops, larger ones scaled, those that lie high a base, the largest none.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @run main/timeout=300 CompressedOopsMode
@@ -16,6 +16,12 @@ public class CompressedOopsMode {
         mode("32-bit", "-Xmx2g");
         mode("Zero based", "-Xmx4g");
         mode("Zero based", "-Xmx20g");
+        mode("Zero based", "-Xmx64m", "-XX:HeapBaseMinAddress=4g");
+        mode("Non-zero disjoint base", "-Xmx64m", "-XX:HeapBaseMinAddress=32g");
+        mode("Non-zero based", "-Xmx64m", "-XX:HeapBaseMinAddress=72704m");
+        mode("Non-zero based", "-Xmx64m", "-XX:HeapBaseMinAddress=72704m", "-XX:TieredStopAtLevel=1");
+        mode("Non-zero based", "-Xmx64m", "-XX:HeapBaseMinAddress=72704m", "-Xint");
+        mode("Non-zero disjoint base", "-Xmx31900m");
         mode("null", "-Xmx64g");
         mode("null", "-Xmx64m", "-XX:-UseCompressedOops");
         mode("null", "-Xmx64g", "-XX:-UseCompressedOops");

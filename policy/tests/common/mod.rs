@@ -85,6 +85,15 @@ impl<C: Config> Space<C> {
         before.ok().map(wanted)
     }
 
+    /// Half-way to the limit, threads begin to share.
+    fn sharing(&self) -> Sharing {
+        if self.charged() < self.limit / 2 {
+            Sharing::Exclusive
+        } else {
+            Sharing::Shared
+        }
+    }
+
     /// Adds so many adjacent chunks, the lowest that the heap does not have.
     fn add_chunks(&self, count: usize) -> bool {
         let mut added = self.added.lock().unwrap();
@@ -124,7 +133,10 @@ impl<C: Config> Space<C> {
     #[inline(never)]
     fn alloc_slow(&self, mutator: &mut Mutator, bin: Bin) -> Option<usize> {
         loop {
-            let refill = mutator.local.refill(&mut mutator.heads, &self.heap, bin);
+            let sharing = self.sharing();
+            let refill = mutator
+                .local
+                .refill(&mut mutator.heads, &self.heap, bin, sharing);
             if let Some(result) = self.supply(mutator, refill) {
                 return result;
             }

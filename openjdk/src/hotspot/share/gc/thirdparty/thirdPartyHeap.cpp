@@ -19,6 +19,7 @@
 #include "gc/thirdparty/thirdPartyHeapObjectIterator.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "gc/thirdparty/thirdPartyHeapWorker.hpp"
+#include "gc/thirdparty/thirdPartyHeapYoungNMethods.hpp"
 #include "logging/log.hpp"
 #include "logging/logStream.hpp"
 #include "memory/classLoaderMetaspace.hpp"
@@ -31,6 +32,7 @@
 #include "prims/jvmtiExport.hpp"
 #include "runtime/arguments.hpp"
 #include "runtime/atomic.hpp"
+#include "runtime/globals_extension.hpp"
 #include "runtime/init.hpp"
 #include "runtime/interfaceSupport.inline.hpp"
 #include "runtime/os.hpp"
@@ -62,10 +64,8 @@ const char* ThirdPartyHeap::name() const {
   return ThirdPartyHeapLoader::describe(description, sizeof(description));
 }
 
-// Zero-based, and unscaled if the range ends below 4 GiB: the plugin decodes by the same rule.
+// Base and shift are set.
 void CompressedOops::initialize(MemRegion heap_range) {
-  set_base(NULL);
-  set_shift((uint64_t)heap_range.end() > UnscaledOopHeapMax ? LogMinObjAlignmentInBytes : 0);
   _heap_address_range = heap_range;
   LogTarget(Debug, gc, heap, coops) lt;
   if (lt.is_enabled()) {
@@ -89,6 +89,7 @@ jint ThirdPartyHeap::initialize() {
   config.min_heap_free_ratio = MinHeapFreeRatio;
   config.max_heap_free_ratio = MaxHeapFreeRatio;
   config.use_transparent_huge_pages = UseTransparentHugePages;
+  config.min_address = FLAG_IS_CMDLINE(HeapBaseMinAddress) ? HeapBaseMinAddress : 0;
 
   ThirdPartyHeapRange range;
   ThirdPartyHeapBinTable bins;
@@ -99,6 +100,8 @@ jint ThirdPartyHeap::initialize() {
   ThirdPartyHeapBins::set(bins);
   _reserved = MemRegion((HeapWord*)range.start, (HeapWord*)range.end);
   if (UseCompressedOops) {
+    CompressedOops::set_base((address)range.narrow_base);
+    CompressedOops::set_shift((int)range.narrow_shift);
     CompressedOops::initialize(_reserved);
   }
 
@@ -118,6 +121,14 @@ void ThirdPartyHeap::post_initialize() {
   _layout = ThirdPartyHeapLayoutReader::read();
   _driver = new ThirdPartyHeapDriver(this);
   ThirdPartyHeapDCmds::register_all();
+}
+
+void ThirdPartyHeap::register_nmethod(nmethod* nm) {
+  ThirdPartyHeapYoungNMethods::add(nm);
+}
+
+void ThirdPartyHeap::unregister_nmethod(nmethod* nm) {
+  ThirdPartyHeapYoungNMethods::remove(nm);
 }
 
 void ThirdPartyHeap::spawn_worker(ThirdPartyHeapWorker* worker) {

@@ -113,8 +113,8 @@ public:
   virtual oop pin_object(JavaThread* thread, oop obj) { return obj; }
   virtual void unpin_object(JavaThread* thread, oop obj) {}
 
-  virtual void register_nmethod(nmethod* nm) {}
-  virtual void unregister_nmethod(nmethod* nm) {}
+  virtual void register_nmethod(nmethod* nm);
+  virtual void unregister_nmethod(nmethod* nm);
   virtual void flush_nmethod(nmethod* nm) {}
   virtual void verify_nmethod(nmethod* nm) {}
 

@@ -15,12 +15,12 @@
 #include "runtime/os.hpp"
 #include "utilities/defaultStream.hpp"
 
-// Compressed oops reach 32 GiB; the plugin leaves the lowest 1 GiB free. HotSpot
+// Compressed oops reach 32 GiB; of a heap with a base, the plugin leaves the first chunk free. HotSpot
 // subtracts this alignment when it decides whether a heap is small enough for them.
-static const size_t LowestHeapAddress = 1 * G;
+static const size_t ChunkSize = 4 * M;
 
 size_t ThirdPartyHeapArguments::conservative_max_heap_alignment() {
-  return LowestHeapAddress;
+  return ChunkSize;
 }
 
 void ThirdPartyHeapArguments::initialize_alignments() {

@@ -10,6 +10,7 @@
 #include "gc/shared/gcTraceTime.inline.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
+#include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "memory/iterator.hpp"
 #include "memory/metaspace.hpp"
@@ -21,11 +22,23 @@
 #endif
 
 bool ThirdPartyHeapClassUnloading::_is_marking = false;
+uint ThirdPartyHeapClassUnloading::_without_unloading = 0;
 
-void ThirdPartyHeapClassUnloading::begin(bool partial) {
+bool ThirdPartyHeapClassUnloading::is_due(GCCause::Cause cause) {
+  return !GCCause::is_allocation_failure_gc(cause) ||
+         ThirdPartyHeapLoader::plugin()->is_emergency_collection() != 0 ||
+         _without_unloading + 1 >= Interval;
+}
+
+void ThirdPartyHeapClassUnloading::begin(bool partial, GCCause::Cause cause) {
   ClassLoaderDataGraph::clear_claimed_marks();
   nmethod::oops_do_marking_prologue();
-  _is_marking = ClassUnloading && !partial;
+  _is_marking = ClassUnloading && !partial && is_due(cause);
+  if (_is_marking) {
+    _without_unloading = 0;
+  } else if (!partial) {
+    _without_unloading++;
+  }
 }
 
 void ThirdPartyHeapClassUnloading::begin_second_scan() {

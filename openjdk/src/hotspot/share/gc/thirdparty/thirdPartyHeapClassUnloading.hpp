@@ -4,6 +4,7 @@
 #ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCLASSUNLOADING_HPP
 #define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCLASSUNLOADING_HPP
 
+#include "gc/shared/gcCause.hpp"
 #include "gc/thirdparty/thirdPartyHeapPlugin.h"
 #include "memory/allStatic.hpp"
 
@@ -16,16 +17,26 @@ class OopClosure;
 // plugin comes to the former through objects, and to the latter through frames. What
 // it has not come to is unloaded when marking is over; the rest is alive, and is
 // among the roots again.
+//
+// A full heap does not tell that classes are garbage, and it takes time to look through
+// the code cache: HotSpot's generational collectors do so in full collections alone,
+// which are rare. Here, collections that the program or metaspace asks for unload, the
+// last attempt before an allocation fails, and each Interval-th of the others.
 class ThirdPartyHeapClassUnloading : AllStatic {
 private:
+  static const uint Interval = 8;
+
   static bool _is_marking;
+  static uint _without_unloading; // full collections since the last that unloaded
+
+  static bool is_due(GCCause::Cause cause);
 
 public:
   // Whether class loader data and nmethods are held weakly now.
   static bool is_marking() { return _is_marking; }
 
   // Before roots are scanned. A partial collection unloads nothing.
-  static void begin(bool partial);
+  static void begin(bool partial, GCCause::Cause cause);
   // Before roots are scanned for a second time.
   static void begin_second_scan();
 

@@ -41,7 +41,8 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::clear();
 #endif
-  ThirdPartyHeapClassUnloading::begin(_partial);
+  ThirdPartyHeapClassUnloading::begin(_partial, cause);
+  ThirdPartyHeapRoots::begin_collection(_partial);
 }
 
 ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
@@ -51,6 +52,7 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   if (!_heap->supports_object_pinning()) {
     ThirdPartyHeapRoots::fix_compiled_code();
   }
+  ThirdPartyHeapRoots::end_collection();
   ThirdPartyHeapClassUnloading::end(_partial);
   verify(VerifyAfterGC, "After GC");
   advance_soft_reference_clock();

@@ -161,6 +161,7 @@ typedef struct ThirdPartyHeapConfig {
   uint32_t min_heap_free_ratio;     /* percent of the heap that are to be free after a collection: at least */
   uint32_t max_heap_free_ratio;     /* ... and at most */
   uint32_t use_transparent_huge_pages; /* memory of the heap is advised to be in huge pages */
+  uint64_t min_address;             /* with compressed oops, the heap lies behind it */
 } ThirdPartyHeapConfig;
 
 /*
@@ -191,10 +192,12 @@ typedef struct ThirdPartyHeapBinTable {
   const uint32_t* cell_bytes;       /* by bin */
 } ThirdPartyHeapBinTable;
 
-/* The address range that objects may lie in; with compressed oops it ends at or below 32 GiB. */
+/* The address range that objects may lie in, and how narrow oops are decoded: narrow_base + (narrow << narrow_shift). */
 typedef struct ThirdPartyHeapRange {
   uint64_t start;
   uint64_t end;
+  uint64_t narrow_base;             /* 0, or an address in front of the range, whose page is never accessible */
+  uint64_t narrow_shift;            /* both are 0 without compressed oops */
 } ThirdPartyHeapRange;
 
 /* What the plugin may call. */
@@ -322,6 +325,9 @@ typedef struct ThirdPartyHeapPluginTable {
 
   /* As alloc, but never waits for a collection. For a thread in a JNI critical region, which would hold that collection up. */
   void* (*alloc_without_collection)(ThirdPartyHeapMutator* mutator, size_t bytes);
+
+  /* Whether the collection that is about to begin is the last attempt before an allocation fails. */
+  int32_t (*is_emergency_collection)(void);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */

@@ -12,6 +12,7 @@
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
+#include "gc/thirdparty/thirdPartyHeapYoungNMethods.hpp"
 #include "memory/resourceArea.hpp"
 #include "oops/access.inline.hpp"
 #include "oops/compressedOops.inline.hpp"
@@ -42,6 +43,47 @@ void ThirdPartyHeapSlotClosure::do_oop(oop* p) {
 void ThirdPartyHeapSlotClosure::do_oop(narrowOop* p) {
   if (!CompressedOops::is_null(*p)) {
     push((ThirdPartyHeapSlot)p);
+  }
+}
+
+bool ThirdPartyHeapRoots::_is_partial = false;
+
+void ThirdPartyHeapRoots::begin_collection(bool partial) {
+  _is_partial = partial;
+}
+
+void ThirdPartyHeapRoots::end_collection() {
+  ThirdPartyHeapYoungNMethods::prune();
+}
+
+class ThirdPartyHeapModifiedCLDClosure : public CLDClosure {
+  OopClosure* const _closure;
+
+public:
+  explicit ThirdPartyHeapModifiedCLDClosure(OopClosure* closure) : _closure(closure) {}
+
+  virtual void do_cld(ClassLoaderData* cld) {
+    if (cld->has_modified_oops()) {
+      cld->oops_do(_closure, ClassLoaderData::_claim_none, true /* clear_modified_oops */);
+    }
+  }
+};
+
+// What survives a partial collection is old, so no root stays young.
+void ThirdPartyHeapRoots::young_oops_do(int32_t root_set, OopClosure* closure) {
+  switch (root_set) {
+    case THIRD_PARTY_HEAP_ROOTS_CLASS_LOADER_DATA: {
+      ThirdPartyHeapModifiedCLDClosure cld_closure(closure);
+      ClassLoaderDataGraph::cld_do(&cld_closure);
+      break;
+    }
+    case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE: {
+      CodeBlobToOopClosure code_closure(closure, !CodeBlobToOopClosure::FixRelocations);
+      ThirdPartyHeapYoungNMethods::nmethods_do(&code_closure);
+      break;
+    }
+    default:
+      oops_do(root_set, closure, ClassLoaderData::_claim_strong);
   }
 }
 
@@ -80,7 +122,11 @@ void ThirdPartyHeapRoots::scan(int32_t root_set, const ThirdPartyHeapRootSink* s
   ResourceMark rm;
   HandleMark hm(Thread::current());
   ThirdPartyHeapSlotClosure closure(sink);
-  oops_do(root_set, &closure, ClassLoaderData::_claim_strong);
+  if (_is_partial) {
+    young_oops_do(root_set, &closure);
+  } else {
+    oops_do(root_set, &closure, ClassLoaderData::_claim_strong);
+  }
 }
 
 void ThirdPartyHeapRoots::scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink) {

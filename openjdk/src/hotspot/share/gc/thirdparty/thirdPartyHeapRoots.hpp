@@ -33,7 +33,16 @@ public:
 
 // All roots of the VM. Strong ones are reported as slots, weak ones processed in place.
 class ThirdPartyHeapRoots : AllStatic {
+  static bool _is_partial;
+
+  static void young_oops_do(int32_t root_set, OopClosure* closure);
+
 public:
+  // Before the first scan, and after objects have moved. A partial collection is told of roots that may be young alone:
+  // of class loader data that were written to since the last collection, and of nmethods with a young constant.
+  static void begin_collection(bool partial);
+  static void end_collection();
+
   // Reports the roots of one set (ThirdPartyHeapRootSet).
   static void scan(int32_t root_set, const ThirdPartyHeapRootSink* sink);
   static void scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink);

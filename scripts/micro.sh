@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Measures single operations with JMH on build/jdk: on our allocator and on one of HotSpot's collectors in turn. Leaves what JMH
+# says, micro.csv and a table in the folder TO.
+# Usage: micro.sh allocation|collection|heaps
+#   allocation  nanoseconds to allocate an object, beside Serial, by THREADS; five minutes
+#   collection  milliseconds of System.gc() with 450 MiB alive, beside Parallel; five minutes
+#   heaps       the same with 32 MiB alive, by heap size
+# Variables:
+#   TO       a folder, default build/micro/ and the name of the measurement
+#   PLUGIN   the build that is compared, default ms-64k
+#   THREADS  numbers of threads, default "1 2"
+set -euo pipefail
+cd "$(dirname "$0")"
+source ./lib.sh
+
+what=${1:-}
+plugin=${PLUGIN:-ms-64k}
+to=${TO:-$OUT/micro/$what}
+jar=$ROOT/benchmarks/micro/target/micro.jar
+ours=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$plugin")
+
+# measure COLLECTOR VARIANT "JVM_FLAG..." JMH_ARGUMENT...
+measure() {
+  local name=$1-$2 flags=$3
+  shift 3
+  say "$name"
+  run_logged "$to/$name.log" "$OUT/jdk/bin/java" -jar "$jar" -jvmArgs "$flags" -rf json -rff "$to/$name.json" "$@"
+}
+
+allocation() {
+  for threads in ${THREADS:-1 2}; do
+    measure Serial "$threads" "-Xms1g -Xmx1g -XX:+UseSerialGC" -t "$threads" Allocation
+    measure "$plugin" "$threads" "-Xms1g -Xmx1g ${ours[*]}" -t "$threads" Allocation
+  done
+}
+
+collection() {
+  measure Parallel 2g "-Xms2g -Xmx2g -XX:+UseParallelGC" FullCollection
+  measure "$plugin" 2g "-Xms2g -Xmx2g ${ours[*]}" FullCollection
+}
+
+heaps() {
+  for mib in 64 128 256 512 1024 2048 4096 8192; do
+    # Half of the heap is garbage when it is collected.
+    local live=(-p structure=TREE,MAP -p mebibytes=24 -p garbage=$((mib * 8192)) FullCollection)
+    measure Parallel "${mib}m" "-Xms${mib}m -Xmx${mib}m -XX:+UseParallelGC" "${live[@]}"
+    measure "$plugin" "${mib}m" "-Xms${mib}m -Xmx${mib}m ${ours[*]}" "${live[@]}"
+  done
+}
+
+[[ $what =~ ^(allocation|collection|heaps)$ ]] || die "say what to measure: allocation, collection or heaps"
+[[ -x $OUT/jdk/bin/java ]] || die "there is no build/jdk: run \`make jdk plugins\` first"
+need_packages maven openjdk-17-jdk-headless
+./venv.sh
+mkdir -p "$to"
+run_logged "$to/build.log" mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" -pl micro -am -DskipTests package
+"$what"
+"$OUT/venv/bin/python" micro.py "$to" "$plugin"
