@@ -78,10 +78,10 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         if excess != 0 {
             let space = self.for_packets();
             let mut batches = space.heap().purge(return_to_os);
-            space.purger.assign(iter::from_fn(move || {
-                let any_dirty = (space.excess_pages() != 0).then(|| batches.next())??;
-                Some(any_dirty && space.is_within_heap())
-            }));
+            space.purger.assign(
+                iter::from_fn(move || (space.excess_pages() != 0).then(|| batches.next())?),
+                || space.is_within_heap(),
+            );
         }
     }
 

@@ -10,23 +10,30 @@ use std::time::{Duration, Instant};
 /// From this time on that others had the processor, none is idle.
 const BUSY: Duration = Duration::from_micros(500);
 
-/// Time before a batch where no processor is idle or mutators allocate steadily, as mimalloc's purge delay: a page that
-/// is used again before its turn costs no fault. To return a batch and to fault it in again takes some 1 ms, of which
-/// this makes 1 % of a processor's time.
+/// Time before a batch where no processor is idle, and from one look at a busy heap to the next. To return a batch and to
+/// fault it in again takes some 1 ms, of which this makes 1 % of a processor's time.
 const DELAY: Duration = Duration::from_millis(100);
+
+/// How many times the time between the last two collections passes before the next one is overdue. Until then, mutators that
+/// allocate steadily use again what the last one has freed: a page that is purged before its turn costs them a fault.
+const OVERDUE: u32 = 4;
 
 /// Ranges that the kernel takes at a time (its `UIO_MAXIOV`).
 const RANGES_PER_CALL: usize = 1024;
 
-/// Batches of pages, each returned at a step. That yields whether mutators should come before the next.
+/// Batches of pages, each returned at a step. That yields whether there was any page to return.
 type Batches = Box<dyn Iterator<Item = bool> + Send>;
+
+/// Whether mutators come first: what has been purged, they would fault in again.
+type MutatorsFirst = Box<dyn Fn() -> bool + Send>;
 
 /// What the last collection has left to do.
 struct Work {
     batches: Batches,
+    mutators_first: MutatorsFirst,
     /// When the last collection began.
     began: Instant,
-    /// When the next one is overdue, if mutators allocate as they did before the last.
+    /// When the next one is overdue, if mutators allocate about as they did before the last.
     overdue: Instant,
 }
 
@@ -50,6 +57,7 @@ impl Purger {
             assigned: AtomicBool::new(false),
             work: Mutex::new(Work {
                 batches: Box::new(std::iter::empty()),
+                mutators_first: Box::new(|| true),
                 began: now,
                 overdue: now,
             }),
@@ -58,10 +66,15 @@ impl Purger {
         }
     }
 
-    /// Has `batches` purged. Does not wake the thread. Called by one thread at a time.
-    pub fn assign(&'static self, batches: impl Iterator<Item = bool> + Send + 'static) {
+    /// Has `batches` purged, at once unless `mutators_first`. Does not wake the thread. Called by one thread at a time.
+    pub fn assign(
+        &'static self,
+        batches: impl Iterator<Item = bool> + Send + 'static,
+        mutators_first: impl Fn() -> bool + Send + 'static,
+    ) {
         let mut work = self.work.lock().unwrap();
         work.batches = Box::new(batches);
+        work.mutators_first = Box::new(mutators_first);
         // Within the lock: the thread looks at it there before it sleeps.
         self.assigned.store(true, Ordering::Relaxed);
         drop(work);
@@ -97,47 +110,49 @@ impl Purger {
         self.cancel();
         let mut work = self.work.lock().unwrap();
         let now = Instant::now();
-        work.overdue = now + (now - work.began);
+        work.overdue = now + OVERDUE * (now - work.began);
         work.began = now;
     }
 
     /// Purges in the caller's thread what is left.
     pub fn finish(&self) {
-        while self.purge_batch().is_some() {}
+        while self.purge_batch() {}
     }
 
-    fn purge_batch(&self) -> Option<bool> {
+    /// Purges a batch. Returns whether there may be more.
+    fn purge_batch(&self) -> bool {
         let mut work = self.work.lock().unwrap();
-        if !self.assigned.load(Ordering::Relaxed) {
-            return None;
-        }
-        let purged = work.batches.next();
-        if purged.is_none() {
+        let more = self.assigned.load(Ordering::Relaxed) && work.batches.next().is_some();
+        if !more {
             self.assigned.store(false, Ordering::Relaxed);
         }
-        purged
+        more
     }
 
     fn run(&self) -> ! {
-        let mut mutators_first = true;
         loop {
             let idle = |_: &mut Work| !self.assigned.load(Ordering::Relaxed);
             let work = self.woken.wait_while(self.work.lock().unwrap(), idle);
-            let overdue = work.unwrap().overdue;
-            if mutators_first {
-                give_way(overdue);
+            let work = work.unwrap();
+            let (mutators_first, overdue) = ((work.mutators_first)(), work.overdue);
+            drop(work);
+            if mutators_first && Instant::now() < overdue {
+                thread::sleep(DELAY);
+                continue;
             }
-            mutators_first = self.purge_batch() != Some(false);
+            if mutators_first {
+                give_way();
+            }
+            self.purge_batch();
         }
     }
 }
 
-/// Lets others run. Runs on at once where a processor is idle and the next collection is overdue: until then,
-/// mutators that allocate steadily use again what the last collection has freed.
-fn give_way(overdue: Instant) {
+/// Lets others run. Runs on at once where a processor is idle.
+fn give_way() {
     let began = Instant::now();
     thread::yield_now();
-    if began < overdue || began.elapsed() >= BUSY {
+    if began.elapsed() >= BUSY {
         thread::sleep(DELAY);
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary After a collection, the kernel holds no more of the mark-sweep space than is charged.
+ * @summary After `jcmd GC.run`, and a while after any collection, the kernel holds no more of the mark-sweep space than is charged.
  * @requires vm.opt.ThirdPartyHeapPlugin == "ms-64k" | vm.opt.ThirdPartyHeapPlugin == "ms-64k-block" | vm.opt.ThirdPartyHeapPlugin == "ms-4k"
  * @library /lib
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xmx200m ResidentMemory
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms200m -Xmx200m -XX:-UseCompressedOops ResidentMemory
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms16m -Xmx500m ResidentMemory shrinking
+ * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms200m -Xmx200m ResidentMemory idle
  */
 
 import heap.Check;
@@ -28,10 +29,16 @@ public class ResidentMemory {
     private static final long KIB = 1024;
 
     public static void main(String[] args) throws Exception {
-        if (args.length > 0) {
-            shrinking();
-            return;
+        String part = args.length > 0 ? args[0] : "commands";
+        switch (part) {
+            case "shrinking" -> shrinking();
+            case "idle" -> idle();
+            default -> commands();
         }
+    }
+
+    /** By the command that asks for it, memory is given back before the command ends. */
+    private static void commands() throws Exception {
         List<byte[]> live = new ArrayList<>();
         for (int stride : new int[] {1000, 3, 50, 20_000}) {
             for (int i = 0; i < OBJECTS; i++) {
@@ -40,7 +47,7 @@ public class ResidentMemory {
                     live.add(object);
                 }
             }
-            System.gc();
+            Tool.jcmd("GC.run");
             check(live.size() + " arrays live");
             live.subList(0, live.size() / 2).clear();
         }
@@ -56,7 +63,7 @@ public class ResidentMemory {
         long before = Runtime.getRuntime().totalMemory();
         Heap.churn(12 * Heap.MIB);
         large.clear();
-        System.gc();
+        Tool.jcmd("GC.run");
         long after = Runtime.getRuntime().totalMemory();
         Check.that(after < before / 4, "the heap shrinks: " + before + " to " + after);
         // Both by one call: to look into smaps would charge more than this is about.
@@ -64,6 +71,17 @@ public class ResidentMemory {
         long charged = number(info, "([0-9]+)K charged") * KIB;
         long resident = number(info, "([0-9]+)K resident") * KIB;
         Check.that(resident <= charged + slack(after), resident + " bytes are resident, " + charged + " charged, of " + after);
+    }
+
+    /** A program that collects and goes on keeps its memory; when it does nothing, that is given back in the end. */
+    private static void idle() throws Exception {
+        Heap.churn(150 * Heap.MIB);
+        System.gc();
+        String info;
+        do {
+            Thread.sleep(500);
+            info = Tool.jcmd("GC.heap_info");
+        } while (number(info, "([0-9]+)K resident") > number(info, "([0-9]+)K charged") + slack(200 * Heap.MIB) / KIB);
     }
 
     private static long slack(long total) {

@@ -310,7 +310,8 @@ void ThirdPartyHeap::collect(GCCause::Cause cause) {
       _soft_ref_policy.set_should_clear_all_soft_refs(false);
     }
   }
-  if (by_user) {
+  // A program that calls System.gc() goes on to use the memory; who sends this command wants it back.
+  if (cause == GCCause::_dcmd_gc_run) {
     ThreadBlockInVM blocked(thread->as_Java_thread());
     plugin()->purge();
   }
