@@ -11,31 +11,31 @@ help: ## print this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 jdk: ## build build/jdk; DEBUG=fastdebug: build/jdk-fastdebug; OPENJDK_SRC=DIR, OPENJDK_VERSION=17.0.N, JOBS=N
-	@scripts/jdk.sh
+	@scripts/building/jdk.sh
 
 plugins: ## build every plugin of mmtk/builds.toml into build/jdk/lib/mmtk
-	@scripts/plugin.sh --all
+	@scripts/building/plugin.sh --all
 
 plugin: ## build one: BUILD=stock
-	@scripts/plugin.sh "$(BUILD)"
+	@scripts/building/plugin.sh "$(BUILD)"
 
 lusearch: ## build build/lusearch.jar
-	@scripts/lusearch.sh
+	@scripts/building/lusearch.sh
 
 dacapo: ## download DaCapo 9.12-bach-MR1 and 23.11-chopin (GBs); prints the variables that point shardsweep at them
-	@scripts/dacapo.sh
+	@scripts/building/dacapo.sh
 
 malloc: ## build build/libshardsweep_malloc.so, the allocator as a malloc to preload
-	@scripts/malloc.sh
+	@scripts/building/malloc.sh
 
 sweep: ## build what is missing, measure, and report: PRESET=quick|full|programs|chopin|chopin-minheap
-	@scripts/sweep.sh
+	@scripts/experiments/sweep.sh
 
 test: ## all that has to pass; what is missing on the machine is installed
-	@scripts/test.sh
+	@scripts/testing/test.sh
 
 jtreg: ## OpenJDK's tests and ours: TESTS=full|ci|jdk|path, PLAN=Immix, PLUGIN=stock, DEBUG=fastdebug
-	@scripts/jtreg.sh
+	@scripts/testing/jtreg.sh
 
 clean: ## remove build/ (downloads and finished JVMs stay in the cache)
 	rm -rf build

@@ -34,7 +34,7 @@ def test_every_command_explains_itself(shardsweep, name):
 
 def test_make_sweep_refuses_an_unknown_preset_before_it_builds_anything():
     done = subprocess.run(
-        [catalog.ROOT / "scripts" / "sweep.sh"], env={**os.environ, "PRESET": "nope"}, capture_output=True, text=True,
+        [catalog.ROOT / "scripts" / "experiments" / "sweep.sh"], env={**os.environ, "PRESET": "nope"}, capture_output=True, text=True,
         check=False, timeout=20,
     )  # fmt: skip
     assert done.returncode == 1 and done.stdout == ""

@@ -5,7 +5,7 @@
 # Usage: test-bad-input.sh [JDK]       Variable: PLUGIN, the build to give bad options to (default: stock)
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 source ./check.sh
 
 JAVA=$(realpath "${1:-$OUT/jdk}")/bin/java

@@ -18,7 +18,7 @@ from running.util import parse_config_str, parse_modifier_strs
 
 from shardsweep.errors import UserError
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CONFIGS = ROOT / "configs"
 PLUGIN_FLAG = "-XX:ThirdPartyHeapPlugin="
 PLAN_MODIFIERS = ("mmtk_gc", "hotspot_gc")

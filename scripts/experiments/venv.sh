@@ -5,7 +5,7 @@
 # when it is made.
 set -euo pipefail
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 venv=$root/build/venv
 stamp=$venv/.complete
 log=$root/build/venv.log
@@ -30,7 +30,7 @@ find_python() {
 # The path is part of what is wanted: a virtual environment does not survive a move of the checkout.
 wanted=$(
     printf '%s\n' "$venv"
-    cd "$root/scripts" && sha256sum requirements.lock pyproject.toml
+    cd "$root/scripts/experiments" && sha256sum requirements.lock pyproject.toml
 )
 
 mkdir -p "$root/build"
@@ -45,8 +45,8 @@ python=$(find_python)
 rm -rf "$venv"
 if ! {
     "$python" -m venv "$venv" &&
-        "$venv/bin/pip" install --disable-pip-version-check --require-hashes -r "$root/scripts/requirements.lock" &&
-        "$venv/bin/pip" install --disable-pip-version-check --no-deps --no-build-isolation -e "$root/scripts"
+        "$venv/bin/pip" install --disable-pip-version-check --require-hashes -r "$root/scripts/experiments/requirements.lock" &&
+        "$venv/bin/pip" install --disable-pip-version-check --no-deps --no-build-isolation -e "$root/scripts/experiments"
 } >"$log" 2>&1; then
     tail -n 5 "$log" >&2
     die "installation failed; the whole log is $log"

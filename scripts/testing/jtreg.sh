@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Runs OpenJDK's own tests, and those of openjdk/test, on the third-party heap. Run by `make jtreg`. Variables:
-#   TESTS         full (default) or ci: the lists in scripts/jtreg; or paths of tests or folders; or jdk, the list that takes hours:
+#   TESTS         full (default) or ci: the lists in scripts/testing/jtreg; or paths of tests or folders; or jdk, the list that takes hours:
 #                 it is run in pieces, goes on where it was interrupted, and compares failures (see jtreg-pieces.sh)
 #   FOLDERS       with TESTS=jdk: only these of the list's folders
 #   PLUGIN        build of the plugin (default: stock); none: HotSpot's own default collector, to compare with
@@ -12,7 +12,7 @@
 #   JOBS          tests at once; default: as many as there are processors
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 source ./jtreg-suites.sh
 source ./jtreg-retarget.sh
 source ./jtreg-native.sh

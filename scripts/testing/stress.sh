@@ -15,7 +15,7 @@
 #   TIMEOUT            seconds after which a run hangs (default: 180)
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 
 RUNS=${1:-200}
 FIRST=${FIRST:-1}

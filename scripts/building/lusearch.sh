@@ -4,7 +4,7 @@
 # Builds build/lusearch.jar from benchmarks/; does nothing when it is there and no source has changed.
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 
 JAR=$OUT/lusearch.jar
 STAMP=$OUT/lusearch.stamp

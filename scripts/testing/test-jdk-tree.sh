@@ -4,11 +4,11 @@
 # Tests how the tree to compile is made (jdk-tree.sh), on a source of three files, and what the scripts say to bad input.
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 source ./check.sh
-source ./jdk-tree.sh
+source ../building/jdk-tree.sh
 
-SCRIPTS=$PWD
+SCRIPTS=$(dirname "$PWD")
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 SOURCE=$WORK/source
@@ -83,8 +83,8 @@ mirror_tree "$SOURCE" "$TREE"
 lay
 check "mirroring leaves our files alone" equal "$(newer)" ""
 
-check "an unknown level is refused" refuses 'DEBUG=slow is no level' env DEBUG=slow "$SCRIPTS/jdk.sh"
-check "a source tree that is none is refused" refuses 'OPENJDK_SRC=/ is no source tree' env OPENJDK_SRC=/ "$SCRIPTS/jdk.sh"
-check "a wrong number of jobs is refused" refuses 'JOBS=many is not a number' env JOBS=many "$SCRIPTS/jdk.sh"
-check "an unknown step of the tests is refused" refuses "there is no step 'nothing'" "$SCRIPTS/test.sh" nothing
+check "an unknown level is refused" refuses 'DEBUG=slow is no level' env DEBUG=slow "$SCRIPTS/building/jdk.sh"
+check "a source tree that is none is refused" refuses 'OPENJDK_SRC=/ is no source tree' env OPENJDK_SRC=/ "$SCRIPTS/building/jdk.sh"
+check "a wrong number of jobs is refused" refuses 'JOBS=many is not a number' env JOBS=many "$SCRIPTS/building/jdk.sh"
+check "an unknown step of the tests is refused" refuses "there is no step 'nothing'" "$SCRIPTS/testing/test.sh" nothing
 finish

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 def jdk() -> Path:
     """The JDK of the PATH, or else build/jdk: these tests need HotSpot's own collectors only."""
     javac = shutil.which("javac")
-    home = Path(javac).resolve().parents[1] if javac else HERE.parents[1] / "build" / "jdk"
+    home = Path(javac).resolve().parents[1] if javac else HERE.parents[2] / "build" / "jdk"
     assert (home / "bin" / "javac").exists(), "a JDK is needed: apt-get install openjdk-17-jdk-headless"
     return home
 

@@ -8,7 +8,7 @@
 #   SHARDSWEEP_CACHE                           where they are put; default: ~/.cache/shardsweep
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 
 FOLDER=$CACHE/dacapo
 PART=$FOLDER/.part

@@ -5,28 +5,28 @@
 # Usage: test.sh [STEP...]     (default: all of them)
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
-source ./rust.sh
+source ../lib.sh
+source ../building/rust.sh
 
 STEPS=(shell rust malloc java build image bad-input heap debug python jtreg)
 
 test_shell() {
   need_packages shellcheck patch rsync
-  (cd "$ROOT" && shellcheck -x -P SCRIPTDIR scripts/*.sh .ci/run)
+  (cd "$ROOT" && shellcheck -x -P SCRIPTDIR scripts/*.sh scripts/*/*.sh .ci/run)
   ./test-jdk-tree.sh
 }
 
 test_python() {
   need_packages python3 python3-venv chromium slurm-wlm munge procps curl unzip openssl rsync openjdk-17-jdk-headless
   python3 -m unittest discover -s . -p 'test_*.py'
-  ./venv.sh
-  "$OUT/venv/bin/python" -m pytest -q
+  ../experiments/venv.sh
+  (cd ../experiments && "$OUT/venv/bin/python" -m pytest -q)
 }
 
 test_rust() {
   need_packages gcc libc6-dev
   need_rust
-  ./patch-crate.sh
+  ../building/patch-crate.sh
   cargo test --manifest-path "$ROOT/Cargo.toml" --workspace --target-dir "$OUT/cargo"
   cargo test --manifest-path "$ROOT/Cargo.toml" --package shardsweep-mmtk --features block-64k --target-dir "$OUT/cargo"
   # The lock-free parts under every interleaving.
@@ -41,9 +41,9 @@ test_java() {
 }
 
 test_build() {
-  ./jdk.sh
-  ./plugin.sh stock ms-64k
-  ./lusearch.sh
+  ../building/jdk.sh
+  ../building/plugin.sh stock ms-64k
+  ../building/lusearch.sh
 }
 
 test_image() { ./test-image.sh; }
@@ -53,8 +53,8 @@ test_bad-input() { ./test-bad-input.sh; }
 test_heap() { ./test-heap.sh; }
 
 test_debug() {
-  DEBUG=fastdebug ./jdk.sh
-  ./plugin.sh stock-sanity ms-64k-sanity
+  DEBUG=fastdebug ../building/jdk.sh
+  ../building/plugin.sh stock-sanity ms-64k-sanity
   DEBUG=fastdebug ./test-heap.sh
 }
 

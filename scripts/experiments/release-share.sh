@@ -9,7 +9,7 @@
 #               their threads go on in a pause, and where there are no more processors than collector threads they stop one of these
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 
 PLUGIN=${PLUGIN:-ms-64k}
 ITERATIONS=${ITERATIONS:-20}

@@ -6,7 +6,7 @@ import sys
 import unittest
 from pathlib import Path
 
-SCRIPT = Path(__file__).with_name("builds.py")
+SCRIPT = Path(__file__).resolve().parents[1] / "building" / "builds.py"
 
 
 def run(*arguments):

@@ -8,7 +8,7 @@
 # Usage: test-heap.sh [BUILD:PLAN...]
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 source ./check.sh
 
 JDK=$OUT/jdk${DEBUG:+-$DEBUG}

@@ -5,7 +5,7 @@
 # Usage: malloc.sh
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 source ./rust.sh
 
 main() {

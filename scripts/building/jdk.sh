@@ -9,7 +9,7 @@
 #   SHARDSWEEP_CACHE where downloads, source, objects and finished JVMs are kept; default: ~/.cache/shardsweep
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 source ./jdk-fetch.sh
 source ./jdk-tree.sh
 source ./jdk-image.sh

@@ -56,7 +56,7 @@ list_lines() { grep -v -e '^#' -e '^ *$' "$1"; }
 selected_tests() {
   local item suite path
   for item in "$@"; do
-    local list=$ROOT/scripts/jtreg/$item.txt
+    local list=$ROOT/scripts/testing/jtreg/$item.txt
     if [[ -e $list ]]; then
       while read -r suite path; do listed_test "$list" "$suite" "$path"; done < <(list_lines "$list")
     else

@@ -5,7 +5,7 @@
 # checkout before that. Leaves it alone where it is up to date.
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 source ./rust.sh
 
 CRATE=mmtk

@@ -12,7 +12,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CRATE = "shardsweep-mmtk"
 ABI_HEADER = ROOT / "openjdk/src/hotspot/share/gc/thirdparty/thirdPartyHeapPlugin.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""scripts/dacapo.sh against a local server that has the names of DaCapo's sites, by curl's own configuration."""
+"""scripts/building/dacapo.sh against a local server that has the names of DaCapo's sites, by curl's own configuration."""
 
 import hashlib
 import http.server
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "dacapo.sh"
+SCRIPT = Path(__file__).parents[2] / "building" / "dacapo.sh"
 HOSTS = ("sourceforge.net", "downloads.sourceforge.net", "download.dacapobench.org", "github.com")
 BACH = "/project/dacapobench/9.12-bach-MR1/dacapo-9.12-MR1-bach.jar"
 BACH_SUMS = "/projects/dacapobench/rss?path=/9.12-bach-MR1"

@@ -4,7 +4,7 @@
 # The preloaded malloc under its corner cases and under programs, each checked by its own output.
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 
 LIBRARY=$OUT/libshardsweep_malloc.so
 WORK=$OUT/malloc
@@ -66,7 +66,7 @@ print(sum(len(re.findall("[0-9]+", json.dumps(list(range(n))))) for n in range(3
 
 main() {
   need_packages gcc libc6-dev python3 git sqlite3
-  ./malloc.sh
+  ../building/malloc.sh
   mkdir -p "$WORK"
   serves
   header

@@ -5,7 +5,7 @@
 # configuration files. Usage: test-image.sh [JDK]
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 source ./check.sh
 
 JDK=$(realpath "${1:-$OUT/jdk}")

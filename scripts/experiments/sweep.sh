@@ -4,8 +4,8 @@
 # measures it. Further arguments go to `shardsweep sweep`.
 set -euo pipefail
 # Paths in the arguments are relative to where this was called: no change of directory here.
-# shellcheck source=lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=../lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 preset=${PRESET:-quick}
 shardsweep=$OUT/venv/bin/shardsweep
@@ -15,10 +15,10 @@ shardsweep=$OUT/venv/bin/shardsweep
 
 # procps has what running-ng calls.
 need_packages python3 python3-venv procps
-"$ROOT/scripts/jdk.sh"
-"$ROOT/scripts/lusearch.sh"
-"$ROOT/scripts/venv.sh"
+"$ROOT/scripts/building/jdk.sh"
+"$ROOT/scripts/building/lusearch.sh"
+"$ROOT/scripts/experiments/venv.sh"
 names=$("$shardsweep" plugins --preset "$preset")
 mapfile -t plugins <<<"$names"
-"$ROOT/scripts/plugin.sh" "${plugins[@]}"
+"$ROOT/scripts/building/plugin.sh" "${plugins[@]}"
 exec "$shardsweep" sweep --preset "$preset" "$@"

@@ -5,7 +5,7 @@
 # Usage: plugin.sh --all | NAME...      (the names are those of mmtk/builds.toml)
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 source ./rust.sh
 
 TARGET=$OUT/cargo

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Tests the lists of scripts/jtreg: each line names a test or folder that exists, and of which something runs.
+# Tests the lists of scripts/testing/jtreg: each line names a test or folder that exists, and of which something runs.
 # Usage: test-jtreg-lists.sh, after `make jdk`.
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 source ./check.sh
 source ./jtreg-suites.sh
 source ./jtreg-retarget.sh
