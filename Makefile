@@ -28,7 +28,7 @@ dacapo: ## download DaCapo 9.12-bach-MR1 and 23.11-chopin (GBs); prints the vari
 malloc: ## build build/libshardsweep_malloc.so, the allocator as a malloc to preload
 	@scripts/building/malloc.sh
 
-sweep: ## build what is missing, measure, and report: PRESET=quick|full|programs|chopin|chopin-minheap
+sweep: ## build what is missing, measure, and report: PRESET=quick|full|minheap|time|memory|programs|chopin|chopin-minheap
 	@scripts/experiments/sweep.sh
 
 test: ## all that has to pass; what is missing on the machine is installed

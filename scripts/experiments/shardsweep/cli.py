@@ -25,7 +25,7 @@ examples:
   shardsweep minheap --builds ms-64k,ms-4k --threads 1,24,48
   shardsweep perf --builds ms-64k,ms-4k --baseline ms-4k --heaps 50,100,200
   shardsweep report build/sweeps/FOLDER     tables, plots and page again, also of an unfinished sweep
-  shardsweep report results/minheap         the page of a recorded measurement
+  shardsweep report results/archive/minheap the page of a recorded measurement
   shardsweep repeat FOLDER FOLDER           do two runs of the same grid agree?
 
 a sweep's folder holds:
@@ -53,6 +53,14 @@ ALLOCATIONS = """\
 Counts every object that an iteration of a benchmark allocates, by size, with a JVMTI agent, on SHARDSWEEP_JDK
 with Serial. It runs the benchmark twice, the second time with an iteration more, and shows the difference. What the
 compilers leave out is not counted.
+"""
+RECORD = """\
+Replaces a data set of results/ by what sweeps have measured. Several sweeps of the same grid, on the same kind of
+processor, are the sittings of one data set.
+"""
+CLAIMS = """\
+Makes results/README.md and the block of the front page between its two marks, of results/claims.yml, the templates
+beside it, and the CSVs of the data sets.
 """
 RSS = """\
 Samples resident memory over time (Sinclair's report, section 5.1): does a build's accounting change what is really
@@ -117,6 +125,16 @@ def _parser() -> argparse.ArgumentParser:
     repeat.add_argument("first", type=Path, help="the folder of a sweep")
     repeat.add_argument("second", type=Path, help="that of another run of it")
     repeat.set_defaults(run=lambda options: _repeat(options.first, options.second))
+
+    record = commands.add_parser("record", help="keeps what sweeps have measured as a data set of results/",
+                                 description=RECORD, formatter_class=form)  # fmt: skip
+    record.add_argument("name", help="the data set: a folder of results/, which is replaced")
+    record.add_argument("folders", nargs="+", type=Path, metavar="folder", help="the folder of a sweep")
+    record.set_defaults(run=_record)
+
+    results = commands.add_parser("results", help="makes results/README.md and the front page's numbers",
+                                  description=CLAIMS, formatter_class=form)  # fmt: skip
+    results.set_defaults(run=_results)
 
     allocations = commands.add_parser("allocations", help="counts what an iteration allocates, by size",
                                       description=ALLOCATIONS, formatter_class=form)  # fmt: skip
@@ -264,6 +282,21 @@ def _report(folder: Path) -> int:
         print(f"shardsweep: {line}", file=sys.stderr)
     print(f"Report: {page}")
     return 1 if problems else 0
+
+
+def _record(options: argparse.Namespace) -> int:
+    from shardsweep import record
+
+    print(f"Recorded: {record.record(options.name, options.folders)}")
+    return 0
+
+
+def _results(_: argparse.Namespace) -> int:
+    from shardsweep import claims
+
+    for file in claims.write():
+        print(f"Written: {file}")
+    return 0
 
 
 def _repeat(first: Path, second: Path) -> int:

@@ -28,6 +28,8 @@ MACHINE = "machine.json"
 INPUTS = "inputs.json"
 SWEEPS = catalog.ROOT / "build" / "sweeps"
 STOP_SECONDS = 30
+# Of commits and digests, in the result table.
+DIGITS = 12
 
 
 def available(wanted: Grid) -> tuple[Grid, list[str]]:
@@ -246,11 +248,13 @@ def read_machine(folder: Path) -> dict:
 def gather(folder: Path) -> tuple[pd.DataFrame, list[dict]]:
     """Collects every measured point into results.csv and notes.json, and their machines into machine.json."""
     rows, notes, machines = [], [], []
-    for each in grid.points(grid.load(folder / point.GRID_FILE)):
+    whole, facts = grid.load(folder / point.GRID_FILE), read_machine(folder)
+    for each in grid.points(whole):
         file = point.result_file(folder, each)
         if file.exists():
             result = point.read_result(file)
-            rows.extend(result["rows"])
+            jar = facts.get("jars", {}).get(whole.experiments()[each.experiment].suite)
+            rows.extend({**row, **_origin(row["build"], facts, result["machine"], jar)} for row in result["rows"])
             notes.extend(result["notes"])
             if result["machine"] not in machines:
                 machines.append(result["machine"])
@@ -258,5 +262,17 @@ def gather(folder: Path) -> tuple[pd.DataFrame, list[dict]]:
     tidy.write(table, folder / RESULTS)
     write_whole(folder / NOTES, json.dumps(notes, indent=1))
     if machines:
-        write_whole(folder / MACHINE, json.dumps({**read_machine(folder), "machines": machines}, indent=1))
+        write_whole(folder / MACHINE, json.dumps({**facts, "machines": machines}, indent=1))
     return table, notes
+
+
+def _origin(build: str, facts: dict, on: dict, jar: str | None) -> dict:
+    """What the result table says about where a row is from."""
+    revision = facts["builds"].get(build, {}).get("revision") or facts["revision"]
+    return {"commit": short(revision), "processor": on["processor"], "jar": jar[:DIGITS] if jar else None}
+
+
+def short(revision: str) -> str:
+    """The first digits of a commit; what follows it, as `-dirty`, stays."""
+    commit, dash, rest = revision.partition("-")
+    return f"{commit[:DIGITS]}{dash}{rest}"

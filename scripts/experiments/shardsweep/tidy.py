@@ -6,6 +6,10 @@ size); `accounting` (`page`, `page-64k`, `block` or empty); `benchmark`; `thread
 which is itself a heap size); `factor`, where the heap was asked for as a multiple of a minheap; `invocation` counted
 from 0 (for a minheap: the repeat); `iteration` counted from 1 (0 for the whole run of the JVM); `metric`, `value`,
 `unit`. A `value` is empty where the measurement was tried and gave none; other rows say why.
+
+Where a row is from: `sitting`, the name of the sweep's folder, once it is recorded below `results/`; `commit`, of which
+the plugin is, or for HotSpot's collectors the checkout; `processor`; `jar`, the first digits of the benchmark's SHA-256.
+Tables of earlier versions lack these.
 """
 
 from pathlib import Path
@@ -30,12 +34,14 @@ COLUMNS = {
     "value": "Float64",
     "unit": "string",
 }
+ORIGIN = {"sitting": "string", "commit": "string", "processor": "string", "jar": "string"}
+ALL = {**COLUMNS, **ORIGIN}
 SORT = ["benchmark", "metric", "build", "threads", "heap", "invocation", "iteration"]
 
 
 def frame(rows: list[dict]) -> pd.DataFrame:
     """The rows as a table with exactly the columns above, in an order that does not depend on when it was measured."""
-    table = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+    table = pd.DataFrame(rows, columns=list(ALL)).astype(ALL)
     # Stable, because the samples of one resident-memory trace differ in nothing that is sorted by.
     return table.sort_values(SORT, kind="stable", ignore_index=True)
 
@@ -48,7 +54,7 @@ def write(table: pd.DataFrame, path: Path) -> None:
 def read(path: Path) -> pd.DataFrame:
     """Reads a CSV that `write` made. Raises UserError when it is missing or has other columns."""
     try:
-        table = pd.read_csv(path, dtype=COLUMNS)
+        table = pd.read_csv(path, dtype=ALL)
     except FileNotFoundError:
         raise UserError(f"{path} is not there: run a sweep first, or name the folder of one") from None
     except (ValueError, pd.errors.ParserError) as error:
@@ -56,4 +62,4 @@ def read(path: Path) -> pd.DataFrame:
     missing = [column for column in COLUMNS if column not in table]
     if missing:
         raise UserError(f"{path} is not a result table: it lacks the columns {', '.join(missing)}")
-    return table
+    return table.reindex(columns=list(ALL)).astype(ALL)

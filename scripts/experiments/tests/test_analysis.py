@@ -76,7 +76,7 @@ def test_a_curve_is_not_called_a_line():
 
 
 def test_of_the_recorded_minheaps_that_of_mark_compact_is_a_curve():
-    table = tidy.read(catalog.ROOT / "results" / "minheap" / "results.csv")
+    table = tidy.read(catalog.ROOT / "results" / "archive" / "minheap" / "results.csv")
     lines = analysis.lines(table[table.metric == "minheap"], ["build"], "threads", "value")
     assert list(lines.loc[lines["is_curve"], "build"]) == ["stock-MarkCompact"]
     text = "\n".join(tables.markdown(one) for one in tables.regressions(table))

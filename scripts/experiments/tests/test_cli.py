@@ -49,7 +49,7 @@ def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("sweep", "--preset", "huge"), "no preset huge: there are chopin, chopin-minheap, full, programs, quick"),
+        (("sweep", "--preset", "huge"), "no preset huge: there are chopin, chopin-minheap, full, memory, minheap, programs, quick, time"),
         (("sweep", "--grid", "none.yml"), "grid none.yml is not there"),
         (("minheap", "--builds", "ms-46k", "--threads", "1"), "unknown build ms-46k: did you mean ms-4k, ms-64k"),
         ((*MINHEAP, "--modifiers", "collector_threads-4,cold"), "unknown modifier cold: there are common"),

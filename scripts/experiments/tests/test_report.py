@@ -15,7 +15,7 @@ import yaml
 from shardsweep import analysis, catalog, draw, figures, grid, point, report, sweep, tables, tidy
 from shardsweep.errors import UserError
 
-RECORDED = sorted(file.parent for file in (catalog.ROOT / "results").glob("*/results.csv"))
+RECORDED = sorted(file.parent for file in (catalog.ROOT / "results").glob("**/results.csv"))
 MACHINE = {"processor": "Fast 1", "processors": 8, "memory": "16.0 GiB", "kernel": "6.1", "system": "Debian 12"}
 MADE_WITH = {"machines": [MACHINE], "java": "17", "revision": "abc", "packages": {"pandas": "3"}, "builds": {}}
 GRID = {
@@ -65,18 +65,18 @@ def test_there_are_recorded_results():
     assert len(RECORDED) > 10
 
 
-@pytest.mark.parametrize("name", [folder.name for folder in RECORDED])
-def test_recorded_results_are_read_and_have_the_tables_that_a_report_makes_of_them(name, tmp_path):
-    recorded = shutil.copytree(catalog.ROOT / "results" / name, tmp_path / name)
+@pytest.mark.parametrize("kept", RECORDED, ids=lambda folder: folder.name)
+def test_recorded_results_are_read_and_have_the_tables_that_a_report_makes_of_them(kept, tmp_path):
+    recorded = shutil.copytree(kept, tmp_path / kept.name)
     sections = report.sections(grid.load(recorded / "grid.yml"), *sweep.results(recorded))
     texts = [tables.markdown(table) for section in sections for table in section.tables]
     assert "\n".join(texts) == (recorded / "tables.md").read_text()
     assert len(sweep.read_machine(recorded)["machines"]) >= 1
 
 
-@pytest.mark.parametrize("name", [folder.name for folder in RECORDED])
-def test_recorded_notes_are_of_signals_that_there_are_and_agree_with_the_table(name):
-    table, notes = sweep.results(catalog.ROOT / "results" / name)
+@pytest.mark.parametrize("kept", RECORDED, ids=lambda folder: folder.name)
+def test_recorded_notes_are_of_signals_that_there_are_and_agree_with_the_table(kept):
+    table, notes = sweep.results(kept)
     for each in notes:
         if found := re.fullmatch(r"ended by signal (\d+)", each["detail"]):
             assert int(found[1]) < signal.NSIG, each
@@ -102,7 +102,7 @@ def test_a_noisy_machine_is_told():
 
 def test_the_report_of_recorded_results_leaves_them_as_they_are(tmp_path):
     folder = tmp_path / "minheap"
-    shutil.copytree(catalog.ROOT / "results" / "minheap", folder)
+    shutil.copytree(catalog.ROOT / "results" / "archive" / "minheap", folder)
     kept = {name: (folder / name).read_bytes() for name in ("results.csv", "notes.json", "machine.json", "grid.yml")}
     assert kept["results.csv"].count(b"\n") > 100
     _, page = report.write(folder)

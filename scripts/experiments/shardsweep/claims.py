@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the recorded data say: each claim of `results/claims.yml` with its estimate, interval, and where it is from.
+
+`results/README.md` and the block of the front page between two marks are made of these. No number in them is typed.
+"""
+
+import subprocess
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal
+
+import jinja2
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from scipy import stats
+
+from shardsweep import analysis, catalog, figures, grid, point, sweep, tables, thresholds
+from shardsweep.errors import UserError
+from shardsweep.files import read_yaml, write_whole
+from shardsweep.record import RESULTS
+
+CLAIMS = "claims.yml"
+PAGE_TEMPLATE, PAGE = "README.md.jinja", "README.md"
+FRONT_TEMPLATE = "front.md.jinja"
+BEGIN, END = "<!-- begin: made by `shardsweep results` -->", "<!-- end -->"
+# What a result depends on. A commit that differs from the checkout in one of these has other code.
+CODE = ("policy", "mmtk", "openjdk", "benchmarks", "Cargo.lock", ":!*.md", ":!*/test/*", ":!*/tests/*")
+UNKNOWN = "not measured"
+
+
+class Claim(BaseModel):
+    """One line for each build: what is measured, in which data set, and of which of its cells."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    claim: str
+    data: str
+    measure: Literal["minheap", "slope", "median", "ratio", "mean"]
+    builds: list[str] = Field(min_length=1)
+    metric: str = "minheap"
+    baseline: str | None = None
+    benchmark: str = "lusearch"
+    threads: int | None = None
+    heap: int | None = None
+    digits: int = 0
+
+
+class Section(BaseModel):
+    """Claims that stand in one table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    claims: list[Claim]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval (NaN where there is none), and the size of the sample."""
+
+    value: float
+    low: float = float("nan")
+    high: float = float("nan")
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a claim comes to; `estimate` is None where the data set does not have it."""
+
+    id: str
+    text: str
+    digits: int
+    estimate: Estimate | None
+    protocol: str = ""
+    commit: str = ""
+    processor: str = ""
+    state: str = ""
+
+    @property
+    def number(self) -> str:
+        """The estimate as text."""
+        return tables.number(self.estimate.value, self.digits) if self.estimate else UNKNOWN
+
+    @property
+    def interval(self) -> str:
+        """Both ends of the interval as text; empty where there is none."""
+        if not self.estimate or np.isnan(self.estimate.low):
+            return ""
+        return f"{tables.number(self.estimate.low, self.digits)} to {tables.number(self.estimate.high, self.digits)}"
+
+    @property
+    def verdict(self) -> str:
+        """What the interval of a ratio says."""
+        said = analysis.verdict(self.estimate.low, self.estimate.high) if self.estimate else ""
+        return said or UNKNOWN
+
+
+class DataSet:
+    """One folder of `results/`."""
+
+    def __init__(self, folder: Path):
+        self.name = folder.name
+        self.table, _ = sweep.results(folder)
+        self.grid = grid.load(folder / point.GRID_FILE)
+
+    @cached_property
+    def timed(self) -> pd.DataFrame:
+        """The rows of timed iterations and of whole runs."""
+        return figures.timed(self.table)
+
+    def rows(self, claim: Claim, metric: str) -> pd.DataFrame:
+        """The rows of a claim's cells with that metric, of all builds."""
+        source = self.table if metric == "minheap" or metric.startswith("trial.") else self.timed
+        chosen = source[source["metric"] == metric]
+        if claim.measure != "mean":
+            chosen = chosen[chosen["benchmark"] == claim.benchmark]
+        for column, value in (("threads", claim.threads), ("heap", claim.heap)):
+            if value is not None:
+                chosen = chosen[chosen[column] == value]
+        return chosen.dropna(subset=["value"])
+
+
+def estimate(data: DataSet, claim: Claim, build: str) -> Estimate | None:
+    """What a data set says about a claim and a build; None where it says nothing."""
+    rows = data.rows(claim, claim.metric)
+    own = rows[rows["build"] == build]
+    if own.empty:
+        return None
+    match claim.measure:
+        case "minheap":
+            return _minheap(data, claim, build, own)
+        case "slope":
+            return _slope(own)
+        case "median":
+            found = analysis.median(own["value"])
+            return Estimate(found.estimate, found.low, found.high, found.samples)
+        case "ratio":
+            return _ratio(rows, own, claim.baseline)
+        case "mean":
+            return _mean(rows, build, claim)
+
+
+def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Estimate:
+    """The median of the searches; its interval is that of the heap in which half of all runs pass, if they were tried."""
+    counts = []
+    for metric in ("trial.passed", "trial.failed"):
+        rows = data.rows(claim, metric)
+        counts.append(rows[rows["build"] == build].groupby("heap")["value"].sum())
+    passed, failed = counts
+    if passed.empty or not passed.sum() or not failed.sum():
+        return Estimate(float(own["value"].median()), n=len(own))
+    sizes = sorted(set(passed.index) | set(failed.index))
+    fit = thresholds.Fit(
+        pd.Series(sizes), passed.reindex(sizes, fill_value=0), failed.reindex(sizes, fill_value=0)
+    )
+    half = fit.heap(0.5)
+    return Estimate(float(own["value"].median()), half.low, half.high, fit.runs)
+
+
+def _slope(own: pd.DataFrame) -> Estimate | None:
+    line = analysis.least_squares(own["threads"], own["value"])
+    if line is None:
+        return None
+    reach = stats.t.ppf((1 + analysis.CONFIDENCE) / 2, line.points - 2) if line.points > 2 else float("nan")
+    return Estimate(line.slope, line.slope - reach * line.slope_error, line.slope + reach * line.slope_error, line.points)
+
+
+def _ratio(rows: pd.DataFrame, own: pd.DataFrame, baseline: str | None) -> Estimate | None:
+    reference = rows[rows["build"] == baseline]
+    if reference.empty:
+        return None
+    found = analysis.ratio_of_medians(own["value"], reference["value"])
+    return Estimate(found.estimate, found.low, found.high, found.samples)
+
+
+def _mean(rows: pd.DataFrame, build: str, claim: Claim) -> Estimate | None:
+    """Geometric mean of the ratios of all cells that each build ran; the interval is that of the mean of logarithms."""
+    ratios = analysis.common(analysis.relative(rows, claim.metric, claim.baseline))
+    logs = np.log(ratios.loc[(ratios["build"] == build) & (ratios["ratio"] > 0), "ratio"].astype(float))
+    if logs.empty:
+        return None
+    reach = stats.t.ppf((1 + analysis.CONFIDENCE) / 2, len(logs) - 1) * stats.sem(logs) if len(logs) > 1 else float("nan")
+    ends = np.exp([logs.mean() - reach, logs.mean(), logs.mean() + reach])
+    return Estimate(float(ends[1]), float(ends[0]), float(ends[2]), len(logs))
+
+
+def protocol(claim: Claim, whole: grid.Grid) -> str:
+    """How it was measured, in a few words."""
+    if claim.measure in ("minheap", "slope"):
+        one = whole.minheap
+        again = f", {one.trials} more runs at each size" if one.trials else ""
+        return f"{_iterations(one)}, {one.attempts} attempts at a size{again}, {one.limit} s a run"
+    one = whole.perf_by_heap or whole.perf_by_threads or whole.rss
+    return f"{_iterations(one)}, {one.invocations} JVMs a sitting{', ' if one.modifiers else ''}{' '.join(one.modifiers)}"
+
+
+def _iterations(one: grid.Experiment) -> str:
+    return "1 iteration" if one.iterations == 1 else f"iteration {one.iterations}"
+
+
+@cache
+def state(commit: str) -> str:
+    """Whether the code of a commit is that of the checkout: `fresh` or `stale`; `stale` too where git does not know it,
+    as with a tree that no commit has."""
+    command = ["git", "-C", str(catalog.ROOT), "diff", "--quiet", commit, "--", *CODE]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)
+    except FileNotFoundError:
+        return "stale"
+    return "fresh" if done.returncode == 0 and "-dirty" not in commit else "stale"
+
+
+def _values(column: pd.Series) -> list[str]:
+    return sorted(column.dropna().unique())
+
+
+class Results:
+    """All claims and what the recorded data say about them."""
+
+    def __init__(self, folder: Path = RESULTS):
+        self.folder = folder
+        self.sections = self._read()
+        self._data: dict[str, DataSet | None] = {}
+        self.answers = {
+            answer.id: answer
+            for section in self.sections
+            for claim in section.claims
+            for answer in (self._answer(claim, build) for build in claim.builds)
+        }
+
+    def _read(self) -> list[Section]:
+        file = self.folder / CLAIMS
+        try:
+            return [Section.model_validate(each) for each in read_yaml(file, str(file))]
+        except FileNotFoundError:
+            raise UserError(f"{file} is not there") from None
+        except (ValidationError, TypeError) as error:
+            raise UserError(f"{file}: {' '.join(str(error).split())}") from None
+
+    def data(self, name: str) -> DataSet | None:
+        """The data set of that name, if it is there."""
+        if name not in self._data:
+            folder = self.folder / name
+            self._data[name] = DataSet(folder) if (folder / sweep.RESULTS).is_file() else None
+        return self._data[name]
+
+    def _answer(self, claim: Claim, build: str) -> Answer:
+        key, text = f"{claim.id}-{build}", claim.claim.replace("{build}", f"`{build}`")
+        data = self.data(claim.data)
+        found = estimate(data, claim, build) if data else None
+        if found is None:
+            return Answer(key, text, claim.digits, None)
+        rows = data.rows(claim, claim.metric)
+        used = rows[rows["build"].isin([build, claim.baseline])]
+        commits = _values(used["commit"])
+        states = {state(commit) for commit in commits} or {"stale"}
+        return Answer(
+            key, text, claim.digits, found, protocol(claim, data.grid), ", ".join(commits) or "unknown",
+            ", ".join(_values(used["processor"])) or "unknown", "fresh" if states == {"fresh"} else "stale",
+        )  # fmt: skip
+
+    def of(self, section: Section) -> list[Answer]:
+        """The answers of a section, in the order of its file."""
+        return [self.answers[f"{claim.id}-{build}"] for claim in section.claims for build in claim.builds]
+
+    def number(self, claim: str, build: str) -> str:
+        """The estimate of a claim and a build as text; empty where there is none, or the claim is not of that build."""
+        answer = self.answers.get(f"{claim}-{build}")
+        return answer.number if answer and answer.estimate else ""
+
+    def render(self, template: str) -> str:
+        """A template of `results/`, filled in. Raises UserError where it names a claim that is not there."""
+        environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(self.folder), trim_blocks=True, lstrip_blocks=True,
+            undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False,
+        )  # fmt: skip
+        try:
+            return environment.get_template(template).render(results=self, get=self._get, begin=BEGIN, end=END)
+        except jinja2.TemplateError as error:
+            raise UserError(f"{self.folder / template}: {error}") from None
+
+    def _get(self, key: str) -> Answer:
+        if key not in self.answers:
+            raise jinja2.UndefinedError(f"no claim {key}")
+        return self.answers[key]
+
+
+def front(text: str, block: str) -> str:
+    """The front page with what is between the marks replaced. Raises UserError where the marks are not there."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise UserError(f"the front page has no {BEGIN} ... {END}")
+    return f"{before}{BEGIN}\n\n{block.strip()}\n\n{END}{after}"
+
+
+def write(results: Path = RESULTS, page: Path = catalog.ROOT / "README.md") -> list[Path]:
+    """Makes `results/README.md` and the block of the front page. Returns what was written."""
+    found = Results(results)
+    write_whole(results / PAGE, found.render(PAGE_TEMPLATE))
+    write_whole(page, front(page.read_text(encoding="utf-8"), found.render(FRONT_TEMPLATE)))
+    return [results / PAGE, page]

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Data sets of `results/`, and the pages that are made of them: that each number in them is what its CSV says."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from shardsweep import catalog, claims, grid, record, sweep, tidy
+from shardsweep.errors import UserError
+
+COMMIT = "0123456789ab"
+PROCESSOR = "Fast 1"
+MINHEAP = {"minheap": {"builds": ["ms-64k", "ms-4k"], "threads": [1, 2, 4], "attempts": 2}}
+TIMES = {"perf-by-heap": {"builds": ["ms-64k", "ms-4k"], "baseline": "ms-64k", "threads": [24], "heaps": [200]}}
+
+
+def row(metric, value, build="ms-64k", threads=24, heap=200, invocation=0, benchmark="lusearch", iteration=5):
+    return {
+        "build": build, "plan": "MarkSweep", "block": 65536, "accounting": "page", "benchmark": benchmark,
+        "threads": threads, "heap": heap, "invocation": invocation, "iteration": iteration, "metric": metric,
+        "value": value, "unit": "ms", "commit": COMMIT, "processor": PROCESSOR, "jar": "ba9876543210",
+    }  # fmt: skip
+
+
+def data_set(folder, wanted, rows, processor=PROCESSOR):
+    """A folder like that of a sweep of which only the results were kept."""
+    folder.mkdir(parents=True)
+    (folder / "grid.yml").write_text(grid.dump(grid.check(wanted, "here")))
+    (folder / "notes.json").write_text("[]")
+    facts = {"machines": [{"processor": processor}], "java": "17", "revision": "abc", "packages": {}, "builds": {}}
+    (folder / "machine.json").write_text(json.dumps(facts))
+    tidy.write(tidy.frame(rows), folder / "results.csv")
+    return folder
+
+
+def minheaps(value):
+    return [
+        row("minheap", value(threads, build), build, threads, None, iteration=0)
+        for threads in (1, 2, 4)
+        for build in ("ms-64k", "ms-4k")
+    ]
+
+
+def times(build, values, **changed):
+    return [row("time.total", value, build, invocation=place, **changed) for place, value in enumerate(values)]
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Writes claims about the data sets that a test has put there, and reads what they come to."""
+
+    def read(*lines):
+        (tmp_path / "claims.yml").write_text(yaml.safe_dump([{"title": "All", "claims": lines}]))
+        return claims.Results(tmp_path)
+
+    return read
+
+
+def claim(measure, builds=("ms-64k",), **more):
+    return {"id": "a", "claim": "of {build}", "data": "some", "measure": measure, "builds": list(builds), **more}
+
+
+def test_a_minheap_and_a_slope_are_those_of_the_searches(tmp_path, results):
+    data_set(tmp_path / "some", MINHEAP, minheaps(lambda threads, build: 3 + 2 * threads + (build == "ms-4k")))
+    answer = results(claim("minheap", threads=4)).answers["a-ms-64k"]
+    assert (answer.text, answer.number, answer.interval, answer.estimate.n) == ("of `ms-64k`", "11", "", 1)
+    assert (answer.commit, answer.processor, answer.state) == (COMMIT, PROCESSOR, "stale")
+    assert answer.protocol == "iteration 5, 2 attempts at a size, 600 s a run"
+    slope = results(claim("slope", digits=2)).answers["a-ms-64k"]
+    assert (slope.number, slope.interval, slope.estimate.n) == ("2.00", "2.00 to 2.00", 3)
+
+
+def test_a_minheap_has_the_interval_of_more_runs_at_each_size(tmp_path, results):
+    trials = [
+        row(f"trial.{kind}", runs, threads=1, heap=heap, iteration=0)
+        for heap, passed, failed in ((4, 0, 5), (5, 2, 3), (6, 5, 0))
+        for kind, runs in (("passed", passed), ("failed", failed))
+    ]
+    data_set(tmp_path / "some", MINHEAP, [row("minheap", 5, threads=1, heap=None, iteration=0), *trials])
+    found = results(claim("minheap", threads=1)).answers["a-ms-64k"].estimate
+    assert found.n == 15
+    assert 4 < found.low < 5.1 < found.high < 6
+
+
+def test_ratios_are_of_medians_and_have_a_verdict(tmp_path, results):
+    slow = [1100.0, 1110, 1090, 1105, 1095, 1100]
+    data_set(tmp_path / "some", TIMES, [*times("ms-64k", np.array(slow) / 1.1), *times("ms-4k", slow)])
+    one = claim("ratio", ["ms-4k"], metric="time.total", baseline="ms-64k", threads=24, heap=200, digits=3)
+    answer = results(one).answers["a-ms-4k"]
+    assert (answer.number, answer.verdict, answer.estimate.n) == ("1.100", "more", 6)
+    assert answer.estimate.low < 1.1 < answer.estimate.high
+    assert answer.protocol == "iteration 5, 20 JVMs a sitting"
+    median = results(claim("median", ["ms-4k"], metric="time.total")).answers["a-ms-4k"]
+    assert (median.number, median.estimate.n) == ("1100", 6)
+
+
+def test_a_mean_is_over_the_cells_that_every_build_ran(tmp_path, results):
+    rows = [
+        *times("ms-64k", [100.0], benchmark="h2"), *times("ms-4k", [200.0], benchmark="h2"),
+        *times("ms-64k", [100.0], benchmark="javac"), *times("ms-4k", [800.0], benchmark="javac"),
+        *times("ms-64k", [100.0], benchmark="graph"),
+    ]  # fmt: skip
+    data_set(tmp_path / "some", TIMES, rows)
+    answer = results(claim("mean", ["ms-4k"], metric="time.total", baseline="ms-64k", digits=1)).answers["a-ms-4k"]
+    assert (answer.number, answer.estimate.n) == ("4.0", 2)
+
+
+def test_what_is_not_measured_is_said_to_be_so(tmp_path, results):
+    data_set(tmp_path / "some", TIMES, times("ms-64k", [1.0]))
+    lines = [
+        claim("minheap", threads=1), {**claim("median", metric="time.total"), "id": "b", "data": "none"},
+        {**claim("ratio", metric="time.total", baseline="ms-4k"), "id": "c"},
+    ]  # fmt: skip
+    found = results(*lines)
+    assert [answer.number for answer in found.answers.values()] == ["not measured"] * 3
+    assert found.number("a", "ms-64k") == "" == found.number("nothing", "ms-64k")
+
+
+def test_bad_claims_and_templates_get_one_line(tmp_path, results):
+    with pytest.raises(UserError, match=r"claims\.yml: .*measure.*"):
+        results(claim("guess"))
+    found = results(claim("minheap"))
+    (tmp_path / "page.jinja").write_text('{{ get("b-ms-64k").number }}')
+    with pytest.raises(UserError, match=r"page\.jinja: no claim b-ms-64k"):
+        found.render("page.jinja")
+    with pytest.raises(UserError, match="the front page has no <!-- begin"):
+        claims.front("no marks", "block")
+
+
+def test_the_block_of_the_front_page_is_replaced_and_nothing_else():
+    page = f"before\n{claims.BEGIN}\nold\n{claims.END}\nafter\n"
+    assert claims.front(page, " new \n") == f"before\n{claims.BEGIN}\n\nnew\n\n{claims.END}\nafter\n"
+
+
+def test_sittings_of_one_grid_are_pooled_and_their_invocations_counted_on(tmp_path):
+    folders = [data_set(tmp_path / name, TIMES, times("ms-64k", [1.0, 2.0])) for name in ("first", "second")]
+    target = record.record("time", folders, tmp_path / "results")
+    table, notes = sweep.results(target)
+    assert list(table["invocation"]) == [0, 1, 2, 3] and notes == []
+    assert list(table["sitting"]) == ["first", "first", "second", "second"]
+    assert set(table["jar"]) == {"ba9876543210"}
+    facts = sweep.read_machine(target)
+    assert facts["machines"] == [{"processor": PROCESSOR}] and facts["sittings"] == {"first": "abc", "second": "abc"}
+    assert "Total time" in (target / "tables.md").read_text()
+
+
+def test_what_is_not_to_be_pooled_is_refused(tmp_path):
+    one = data_set(tmp_path / "one", TIMES, times("ms-64k", [1.0]))
+    other = data_set(tmp_path / "other", TIMES, times("ms-64k", [1.0]), "Slow 2")
+    minheap = data_set(tmp_path / "minheap", MINHEAP, minheaps(lambda *_: 3))
+    empty = data_set(tmp_path / "empty", TIMES, [])
+    results = tmp_path / "results"
+    for folders, why in (
+        ([one, other], "different processors, Fast 1 and Slow 2"), ([one, minheap], "of different grids"),
+        ([empty], "has no results"), ([tmp_path / "nothing"], r"has no grid\.yml"),
+    ):  # fmt: skip
+        with pytest.raises(UserError, match=why):
+            record.record("time", folders, results)
+    with pytest.raises(UserError, match="no name for a data set"):
+        record.record("../time", [one], results)
+    assert not results.exists()
+
+
+def test_a_commit_is_fresh_where_its_code_is_that_of_the_checkout():
+    head = subprocess.run(
+        ["git", "-C", catalog.ROOT, "log", "-1", "--format=%H", "--", *claims.CODE],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    clean = subprocess.run(["git", "-C", catalog.ROOT, "diff", "--quiet", "HEAD", "--", *claims.CODE], check=False)
+    assert claims.state(head) == ("fresh" if clean.returncode == 0 else "stale")
+    assert claims.state(f"{head}-dirty") == claims.state("0" * 12) == "stale"
+
+
+def same_but_for_age(text):
+    """Whether a result is fresh changes with each commit: pages are made again for that by hand."""
+    return re.sub(r"\b(fresh|stale)\b", "aged", text)
+
+
+def test_the_pages_are_those_that_the_data_sets_make(tmp_path):
+    results = shutil.copytree(record.RESULTS, tmp_path / "results", ignore=shutil.ignore_patterns("archive"))
+    page = tmp_path / "README.md"
+    shutil.copy(catalog.ROOT / "README.md", page)
+    before = page.read_text(), (results / claims.PAGE).read_text()
+    claims.write(results, page)
+    after = page.read_text(), (results / claims.PAGE).read_text()
+    assert list(map(same_but_for_age, after)) == list(map(same_but_for_age, before)), "run `shardsweep results`"
+
+
+# What the templates may say in figures: names, sizes and settings, no results.
+LITERAL = re.compile(r"`[^`]*`|\d+ (KiB|MiB\b(?= a JVM)|threads?)|\(2023\)|heap of 200 MiB|[Tt]ime in 200 MiB|95 %|\"[^\"]*\"|1\.5 to 4")
+
+
+@pytest.mark.parametrize("name", [claims.PAGE_TEMPLATE, claims.FRONT_TEMPLATE])
+def test_no_result_is_typed_into_a_template(name):
+    text = re.sub(r"\{[{%].*?[%}]\}", "", (record.RESULTS / name).read_text(), flags=re.S)
+    typed = [line for line in text.splitlines() if re.search(r"\d", LITERAL.sub("", line))]
+    assert typed == []
+
+
+def test_each_median_on_the_page_is_that_of_its_csv():
+    """Computed here once more, without the code that makes the page."""
+    found = claims.Results()
+    for section in found.sections:
+        for one in section.claims:
+            file = record.RESULTS / one.data / "results.csv"
+            if one.measure not in ("minheap", "median") or not file.is_file():
+                continue
+            table = pd.read_csv(file)
+            table = table[(table["metric"] == one.metric) & (table["benchmark"] == one.benchmark)]
+            table = table[(table["threads"] == one.threads) & table["value"].notna()]
+            if one.heap:
+                table = table[table["heap"] == one.heap]
+            for build in one.builds:
+                own = table[table["build"] == build]
+                own = own[own["iteration"] == own["iteration"].max()]
+                wanted = f"{own['value'].median():.{one.digits}f}" if len(own) else "not measured"
+                assert found.answers[f"{one.id}-{build}"].number == wanted
