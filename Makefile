@@ -4,7 +4,7 @@
 # Variables given on the command line (DEBUG=fastdebug, BUILD=stock, PLAN=Immix, ...) reach the scripts as environment variables.
 
 MAKEFLAGS += --no-print-directory
-.PHONY: help jdk plugins plugin lusearch dacapo malloc sweep test jtreg clean
+.PHONY: help jdk plugins plugin lusearch dacapo malloc sweep check test jtreg clean
 .DEFAULT_GOAL := help
 
 help: ## print this
@@ -30,6 +30,9 @@ malloc: ## build build/libshardsweep_malloc.so, the allocator as a malloc to pre
 
 sweep: ## build what is missing, measure, and report: PRESET=quick|full|minheap|time|memory|programs|chopin|chopin-minheap
 	@scripts/experiments/sweep.sh
+
+check: ## what every change has to pass, in less than ten minutes once all is built: a part of `make test`
+	@scripts/testing/test.sh --quick
 
 test: ## all that has to pass; what is missing on the machine is installed
 	@scripts/testing/test.sh

@@ -2,18 +2,38 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Runs every test there is, in the order in which a failure shows soonest, and stops at the first that fails. Run by `make test`.
-# Usage: test.sh [STEP...]     (default: all of them)
+# Usage: test.sh [STEP...]     (default: all of them); test.sh --quick: what `make check` runs, in less than ten minutes once all is built
 set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
 source ../building/rust.sh
 
-STEPS=(shell rust malloc java build image bad-input heap debug python jtreg)
+STEPS=(shell lint rust malloc java build image bad-input heap counters debug python jtreg)
+QUICK=(shell lint rust-units build bad-input counters python-quick)
 
 test_shell() {
   need_packages shellcheck patch rsync
   (cd "$ROOT" && shellcheck -x -P SCRIPTDIR scripts/*.sh scripts/*/*.sh .ci/run)
   ./test-jdk-tree.sh
+}
+
+test_lint() {
+  ../experiments/venv.sh
+  (cd ../experiments && "$OUT/venv/bin/ruff" check && "$OUT/venv/bin/ruff" format --check)
+}
+
+test_counters() {
+  need_packages valgrind
+  need_rust
+  ../building/patch-crate.sh
+  ../experiments/venv.sh
+  cargo build --release --manifest-path "$ROOT/Cargo.toml" --package shardsweep-policy --example allocation --target-dir "$OUT/cargo"
+  "$OUT/venv/bin/shardsweep" counters
+}
+
+test_python-quick() {
+  ../experiments/venv.sh
+  (cd ../experiments && "$OUT/venv/bin/python" -m pytest -q -m "not slow")
 }
 
 test_python() {
@@ -31,6 +51,13 @@ test_rust() {
   cargo test --manifest-path "$ROOT/Cargo.toml" --package shardsweep-mmtk --features block-64k --target-dir "$OUT/cargo"
   # The lock-free parts under every interleaving.
   RUSTFLAGS="--cfg loom" cargo test --manifest-path "$ROOT/policy/Cargo.toml" --release --features malloc --test loom --test loom_malloc --target-dir "$OUT/cargo-loom"
+}
+
+test_rust-units() {
+  need_packages gcc libc6-dev
+  need_rust
+  ../building/patch-crate.sh
+  cargo test --manifest-path "$ROOT/Cargo.toml" --package shardsweep-policy --lib --features malloc --target-dir "$OUT/cargo"
 }
 
 test_malloc() { ./test-malloc.sh; }
@@ -67,8 +94,9 @@ test_jtreg() {
   PLUGIN=stock PLAN=StickyImmix TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/moving" ./jtreg.sh
 }
 
+[[ ${1-} != --quick ]] || { shift; set -- "${QUICK[@]}" "$@"; }
 for step in "$@"; do
-  [[ $(type -t "test_$step") == function ]] || die "there is no step '$step': ${STEPS[*]}"
+  [[ $(type -t "test_$step") == function ]] || die "there is no step '$step': ${STEPS[*]} rust-units python-quick"
 done
 (($#)) || set -- "${STEPS[@]}"
 for step in "$@"; do

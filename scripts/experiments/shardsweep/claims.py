@@ -154,9 +154,7 @@ def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Esti
     if passed.empty or not passed.sum() or not failed.sum():
         return Estimate(float(own["value"].median()), n=len(own))
     sizes = sorted(set(passed.index) | set(failed.index))
-    fit = thresholds.Fit(
-        pd.Series(sizes), passed.reindex(sizes, fill_value=0), failed.reindex(sizes, fill_value=0)
-    )
+    fit = thresholds.Fit(pd.Series(sizes), passed.reindex(sizes, fill_value=0), failed.reindex(sizes, fill_value=0))
     half = fit.heap(0.5)
     return Estimate(float(own["value"].median()), half.low, half.high, fit.runs)
 
@@ -166,7 +164,9 @@ def _slope(own: pd.DataFrame) -> Estimate | None:
     if line is None:
         return None
     reach = stats.t.ppf((1 + analysis.CONFIDENCE) / 2, line.points - 2) if line.points > 2 else float("nan")
-    return Estimate(line.slope, line.slope - reach * line.slope_error, line.slope + reach * line.slope_error, line.points)
+    return Estimate(
+        line.slope, line.slope - reach * line.slope_error, line.slope + reach * line.slope_error, line.points
+    )
 
 
 def _ratio(rows: pd.DataFrame, own: pd.DataFrame, baseline: str | None) -> Estimate | None:
@@ -183,7 +183,9 @@ def _mean(rows: pd.DataFrame, build: str, claim: Claim) -> Estimate | None:
     logs = np.log(ratios.loc[(ratios["build"] == build) & (ratios["ratio"] > 0), "ratio"].astype(float))
     if logs.empty:
         return None
-    reach = stats.t.ppf((1 + analysis.CONFIDENCE) / 2, len(logs) - 1) * stats.sem(logs) if len(logs) > 1 else float("nan")
+    reach = (
+        stats.t.ppf((1 + analysis.CONFIDENCE) / 2, len(logs) - 1) * stats.sem(logs) if len(logs) > 1 else float("nan")
+    )
     ends = np.exp([logs.mean() - reach, logs.mean(), logs.mean() + reach])
     return Estimate(float(ends[1]), float(ends[0]), float(ends[2]), len(logs))
 
@@ -195,7 +197,9 @@ def protocol(claim: Claim, whole: grid.Grid) -> str:
         again = f", {one.trials} more runs at each size" if one.trials else ""
         return f"{_iterations(one)}, {one.attempts} attempts at a size{again}, {one.limit} s a run"
     one = whole.perf_by_heap or whole.perf_by_threads or whole.rss
-    return f"{_iterations(one)}, {one.invocations} JVMs a sitting{', ' if one.modifiers else ''}{' '.join(one.modifiers)}"
+    return (
+        f"{_iterations(one)}, {one.invocations} JVMs a sitting{', ' if one.modifiers else ''}{' '.join(one.modifiers)}"
+    )
 
 
 def _iterations(one: grid.Experiment) -> str:

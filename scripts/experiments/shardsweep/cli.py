@@ -62,6 +62,10 @@ CLAIMS = """\
 Makes results/README.md and the block of the front page between its two marks, of results/claims.yml, the templates
 beside it, and the CSVs of the data sets.
 """
+COUNTERS = """\
+Counts what does not depend on the clock: instructions of an allocation by callgrind, collections and page faults of
+lusearch on ms-64k, its minheap. Exits with 1 where one exceeds results/counters.yml by more than its tolerance.
+"""
 RSS = """\
 Samples resident memory over time (Sinclair's report, section 5.1): does a build's accounting change what is really
 held?
@@ -135,6 +139,11 @@ def _parser() -> argparse.ArgumentParser:
     results = commands.add_parser("results", help="makes results/README.md and the front page's numbers",
                                   description=CLAIMS, formatter_class=form)  # fmt: skip
     results.set_defaults(run=_results)
+
+    counters = commands.add_parser("counters", help="counts anew what results/counters.yml has, and compares",
+                                   description=COUNTERS, formatter_class=form)  # fmt: skip
+    counters.add_argument("names", nargs="*", metavar="name", help="some of them (default: all)")
+    counters.set_defaults(run=_counters)
 
     allocations = commands.add_parser("allocations", help="counts what an iteration allocates, by size",
                                       description=ALLOCATIONS, formatter_class=form)  # fmt: skip
@@ -297,6 +306,15 @@ def _results(_: argparse.Namespace) -> int:
     for file in claims.write():
         print(f"Written: {file}")
     return 0
+
+
+def _counters(options: argparse.Namespace) -> int:
+    from shardsweep import counters
+
+    compared = counters.compare(counters.known(), options.names)
+    for each in compared:
+        print(each.said)
+    return 1 if any(each.failed for each in compared) else 0
 
 
 def _repeat(first: Path, second: Path) -> int:

@@ -193,7 +193,9 @@ def test_the_pages_are_those_that_the_data_sets_make(tmp_path):
 
 
 # What the templates may say in figures: names, sizes and settings, no results.
-LITERAL = re.compile(r"`[^`]*`|\d+ (KiB|MiB\b(?= a JVM)|threads?)|\(2023\)|heap of 200 MiB|[Tt]ime in 200 MiB|95 %|\"[^\"]*\"|1\.5 to 4")
+LITERAL = re.compile(
+    r"`[^`]*`|\d+ (KiB|MiB\b(?= a JVM)|threads?)|\(2023\)|heap of 200 MiB|[Tt]ime in 200 MiB|95 %|\"[^\"]*\"|1\.5 to 4"
+)
 
 
 @pytest.mark.parametrize("name", [claims.PAGE_TEMPLATE, claims.FRONT_TEMPLATE])

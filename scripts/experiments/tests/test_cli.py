@@ -34,8 +34,8 @@ def test_every_command_explains_itself(shardsweep, name):
 
 def test_make_sweep_refuses_an_unknown_preset_before_it_builds_anything():
     done = subprocess.run(
-        [catalog.ROOT / "scripts" / "experiments" / "sweep.sh"], env={**os.environ, "PRESET": "nope"}, capture_output=True, text=True,
-        check=False, timeout=20,
+        [catalog.ROOT / "scripts" / "experiments" / "sweep.sh"], env={**os.environ, "PRESET": "nope"},
+        capture_output=True, text=True, check=False, timeout=20,
     )  # fmt: skip
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("sweep: error: no preset nope: ") and done.stderr.count("\n") == 1
@@ -49,7 +49,10 @@ def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("sweep", "--preset", "huge"), "no preset huge: there are chopin, chopin-minheap, full, memory, minheap, programs, quick, time"),
+        (
+            ("sweep", "--preset", "huge"),
+            "no preset huge: there are chopin, chopin-minheap, full, memory, minheap, programs, quick, time",
+        ),
         (("sweep", "--grid", "none.yml"), "grid none.yml is not there"),
         (("minheap", "--builds", "ms-46k", "--threads", "1"), "unknown build ms-46k: did you mean ms-4k, ms-64k"),
         ((*MINHEAP, "--modifiers", "collector_threads-4,cold"), "unknown modifier cold: there are common"),

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[2] / "building" / "dacapo.sh"
 HOSTS = ("sourceforge.net", "downloads.sourceforge.net", "download.dacapobench.org", "github.com")
 BACH = "/project/dacapobench/9.12-bach-MR1/dacapo-9.12-MR1-bach.jar"

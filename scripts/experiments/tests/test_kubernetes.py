@@ -18,6 +18,8 @@ import yaml
 
 from shardsweep import tidy
 
+pytestmark = pytest.mark.slow
+
 API = re.compile(r"/(?:api/v1|apis/batch/v1)/namespaces/default/(secrets|jobs|pods)(?:/([^/?]+))?")
 
 

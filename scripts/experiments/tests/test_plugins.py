@@ -10,6 +10,8 @@ import yaml
 
 from shardsweep import catalog, tidy
 
+pytestmark = pytest.mark.slow
+
 BUILDS = ["ms-64k", "stock-MarkSweep"]
 COMMON = {"size": "small", "builds": BUILDS, "threads": [1]}
 GRID = {

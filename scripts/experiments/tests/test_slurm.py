@@ -18,6 +18,8 @@ import yaml
 from shardsweep import tidy
 from shardsweep.launch import MARK
 
+pytestmark = pytest.mark.slow
+
 CONFIGURATION = """\
 ClusterName=shardsweep
 SlurmctldHost={host}(127.0.0.1)

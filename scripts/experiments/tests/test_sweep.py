@@ -17,6 +17,8 @@ import yaml
 
 from shardsweep import grid, point, tidy
 
+pytestmark = pytest.mark.slow
+
 GRID = {
     "about": "A sweep for tests.",
     "minheap": {

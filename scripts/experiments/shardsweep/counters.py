@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Counts that do not depend on the clock, compared with those on record: what CI can tell a regression by.
+
+The record is `results/counters.yml`: for each counter its value, the part of it by which a run may exceed it, and what
+it counts. A value below the record by more than that part is told, and passes.
+"""
+
+import os
+import re
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from shardsweep import catalog, minheap
+from shardsweep.errors import UserError
+from shardsweep.files import read_yaml
+from shardsweep.logs import Outcome
+
+FILE = catalog.ROOT / "results" / "counters.yml"
+PROGRAM = catalog.ROOT / "build" / "cargo" / "release" / "examples" / "allocation"
+THREADS = 12
+HEAP = 200
+# A heap that is too small for a size-small run is one in which it does not end within this many seconds.
+LIMIT = 300
+# Rounds of the allocating program; what a round costs is what the second number has more.
+ROUNDS = (1, 3)
+
+
+class Counter(BaseModel):
+    """A counter on record: no run may have more than `value` by more than the part `tolerance` of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    counts: str
+    value: float = Field(gt=0)
+    tolerance: float = Field(ge=0)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A counter as it is now, and what to say about it."""
+
+    name: str
+    now: float
+    known: Counter
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is worse than the record allows."""
+        return self.now > self.known.value * (1 + self.known.tolerance)
+
+    @property
+    def said(self) -> str:
+        """One line."""
+        if self.failed:
+            verdict = "WORSE"
+        elif self.now < self.known.value * (1 - self.known.tolerance):
+            verdict = "better: put it on record"
+        else:
+            verdict = "ok"
+        return f"{self.name}: {self.now:.4g}, on record {self.known.value:.4g} ± {self.known.tolerance:.0%}: {verdict}"
+
+
+def known(file: Path = FILE) -> dict[str, Counter]:
+    """The counters on record. Raises UserError for a file that is not such a record."""
+    try:
+        return TypeAdapter(dict[str, Counter]).validate_python(read_yaml(file, str(file)))
+    except FileNotFoundError:
+        raise UserError(f"{file} is not there") from None
+    except ValidationError as error:
+        raise UserError(f"{file}: {' '.join(str(error).split())}") from None
+
+
+def compare(record: dict[str, Counter], names: list[str]) -> list[Compared]:
+    """Counts anew what the names say, or everything on record. Raises UserError for one that nothing counts."""
+    unknown = [name for name in (*record, *names) if name not in MEASURES or name not in record]
+    if unknown:
+        raise UserError(f"no counter {unknown[0]}: there are {', '.join(MEASURES)}")
+    return [Compared(name, MEASURES[name](), record[name]) for name in names or record]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A JVM that has ended: how, what it printed, and its page faults without a read."""
+
+    status: int
+    output: str
+    faults: int
+
+
+def lusearch(heap: int, size: str) -> Run:
+    """Runs an iteration of lusearch on `ms-64k` in a heap of so many MiB. One that is too slow has the status -1."""
+    places = catalog.environment()
+    java = Path(places["SHARDSWEEP_JDK"]) / "bin" / "java"
+    for file, remedy in ((java, "make jdk"), (Path(places["LUSEARCH_JAR"]), "make lusearch")):
+        if not file.is_file():
+            raise UserError(f"{file} is not there: {remedy}")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            java, "-XX:+UseThirdPartyHeap", "-XX:ThirdPartyHeapPlugin=ms-64k", "-XX:+DisableExplicitGC",
+            "-XX:+ExitOnOutOfMemoryError", f"-Xms{heap}m", f"-Xmx{heap}m", "-Xlog:gc", "-jar", places["LUSEARCH_JAR"],
+            "-n", "1", "-t", str(THREADS), "-s", size, "--scratch-directory", folder, "lusearch",
+        ]  # fmt: skip
+        log = Path(folder) / "log"
+        with log.open("w") as output:
+            process = subprocess.Popen(list(map(str, command)), stdout=output, stderr=subprocess.STDOUT, cwd=folder)
+        timer = threading.Timer(LIMIT, process.kill)
+        timer.start()
+        # Its faults alone: `resource` would tell those of all children.
+        _, status, usage = os.wait4(process.pid, 0)
+        slow = not timer.is_alive()
+        timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return Run(-1 if slow else process.returncode, log.read_text(errors="replace"), usage.ru_minflt)
+
+
+def smallest_heap() -> float:
+    """Minheap in MiB of the benchmark's small size."""
+
+    def probe(heap: int, _: int) -> Outcome:
+        run = lusearch(heap, "small")
+        if run.status == 0:
+            return Outcome.PASSED
+        if run.status == -1:
+            return Outcome.TIMEOUT
+        return Outcome.OOM if "OutOfMemoryError" in run.output else Outcome.CRASH
+
+    found = minheap.search(probe, 6, 64, 2)
+    if found.minheap is None:
+        raise UserError(f"lusearch has no minheap: {found.end}")
+    return found.minheap
+
+
+@cache
+def in_large_heap() -> Run:
+    """A run with room. Raises UserError where it does not pass."""
+    run = lusearch(HEAP, "default")
+    if run.status != 0:
+        raise UserError(f"lusearch in {HEAP} MiB ended with {run.status}: {run.output.strip().splitlines()[-1]}")
+    return run
+
+
+def collections() -> float:
+    """Collections of a run with room."""
+    return len(re.findall(r"\[gc\s*\] GC\(\d+\) Pause", in_large_heap().output))
+
+
+def faults() -> float:
+    """Page faults of a run with room."""
+    return in_large_heap().faults
+
+
+def instructions(kind: str) -> float:
+    """Instructions that an allocation costs, its part of the collection included: what two runs differ by."""
+    if not PROGRAM.is_file():
+        raise UserError(
+            f"{PROGRAM} is not there: cargo build --release --package shardsweep-policy --example allocation"
+        )
+    counts, allocations = zip(*(_callgrind(kind, rounds) for rounds in ROUNDS), strict=True)
+    return (counts[1] - counts[0]) / (allocations[1] - allocations[0])
+
+
+def _callgrind(kind: str, rounds: int) -> tuple[int, int]:
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(PROGRAM), kind, str(rounds)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise UserError("instructions are counted by valgrind: apt-get install valgrind") from None
+    counted = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode != 0 or not counted:
+        raise UserError(f"{' '.join(command)} ended with {done.returncode}")
+    return int(counted[1]), int(done.stdout)
+
+
+MEASURES: dict[str, Callable[[], float]] = {
+    "instructions-grow": lambda: instructions("grow"),
+    "instructions-sweep": lambda: instructions("sweep"),
+    "collections": collections,
+    "faults": faults,
+    "minheap": smallest_heap,
+}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The counters that CI compares: what is a regression, and what is counted, on a program in the place of the JVM."""
+
+import os
+import stat
+
+import pytest
+
+from shardsweep import cli, counters
+from shardsweep.errors import UserError
+
+KNOWN = counters.Counter(counts="faults", value=100, tolerance=0.1)
+
+
+@pytest.mark.parametrize(
+    ("now", "failed", "said"),
+    [(110, False, "ok"), (111, True, "WORSE"), (90, False, "ok"), (89, False, "better: put it on record")],
+)
+def test_more_than_the_tolerance_is_a_regression(now, failed, said):
+    compared = counters.Compared("faults", now, KNOWN)
+    assert compared.failed is failed
+    assert compared.said == f"faults: {now}, on record 100 ± 10%: {said}"
+
+
+def test_everything_on_record_is_counted_and_everything_counted_is_on_record():
+    assert set(counters.known()) == set(counters.MEASURES)
+
+
+def test_a_regression_is_the_exit_status(monkeypatch, capsys):
+    for worse, status in ((1.0, 0), (2.0, 1)):
+        monkeypatch.setattr(
+            counters,
+            "MEASURES",
+            {name: lambda name=name, worse=worse: counters.known()[name].value * worse for name in counters.known()},
+        )
+        assert cli.main(["counters", "faults"]) == status
+    assert "WORSE" in capsys.readouterr().out
+    assert cli.main(["counters", "luck"]) == 1
+    assert capsys.readouterr().err.startswith("shardsweep: no counter luck: there are ")
+
+
+def test_a_damaged_record_gets_one_line(tmp_path):
+    file = tmp_path / "counters.yml"
+    for content in ("faults: {value: 3}", "[1]", "faults: {counts: some, value: -1, tolerance: 0}"):
+        file.write_text(content)
+        with pytest.raises(UserError, match=r"counters\.yml: "):
+            counters.known(file)
+    with pytest.raises(UserError, match="is not there"):
+        counters.known(tmp_path / "none.yml")
+
+
+@pytest.fixture
+def java(tmp_path, monkeypatch):
+    """A script in the place of the JVM; `heap` is its -Xmx in MiB."""
+
+    def write(body):
+        program = tmp_path / "bin" / "java"
+        program.parent.mkdir(exist_ok=True)
+        heap = 'for each in "$@"; do case $each in -Xmx*m) heap=${each#-Xmx}; heap=${heap%m};; esac; done'
+        program.write_text(f"#!/bin/sh\n{heap}\n{body}\n")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("SHARDSWEEP_JDK", str(tmp_path))
+        monkeypatch.setenv("LUSEARCH_JAR", str(program))
+        counters.in_large_heap.cache_clear()
+
+    yield write
+    counters.in_large_heap.cache_clear()
+
+
+def test_the_minheap_is_the_smallest_heap_that_passes(java):
+    java('[ $heap -ge 9 ] || { echo "java.lang.OutOfMemoryError"; exit 3; }')
+    assert counters.smallest_heap() == 9
+
+
+def test_a_crash_is_no_minheap(java):
+    java("kill -SEGV $$")
+    with pytest.raises(UserError, match="lusearch has no minheap: broken"):
+        counters.smallest_heap()
+
+
+def test_a_run_that_is_too_slow_is_stopped(java, monkeypatch):
+    java("exec sleep 1000")
+    monkeypatch.setattr(counters, "LIMIT", 1)
+    assert counters.lusearch(8, "small").status == -1
+
+
+def test_collections_and_faults_are_those_of_one_run(java, tmp_path):
+    runs = tmp_path / "runs"
+    java(
+        f"echo run >>{runs}; echo '[0.1s][info][gc] GC(0) Pause Full (Some) 3M->1M(9M) 1.0ms'; "
+        "echo '[0.2s][info][gc] GC(1) Pause Full (Some) 3M->1M(9M) 1.0ms'; echo '[0.2s][info][gc] Using MMTk'"
+    )
+    assert counters.collections() == 2
+    assert 10 < counters.faults() < 100_000
+    assert runs.read_text() == "run\n"
+
+
+def test_a_run_that_fails_has_no_counts(java):
+    java("echo 'Error: no plugin'; exit 1")
+    with pytest.raises(UserError, match="lusearch in 200 MiB ended with 1: Error: no plugin"):
+        counters.collections()
+
+
+def test_instructions_are_what_more_rounds_cost(monkeypatch, tmp_path):
+    valgrind = tmp_path / "valgrind"
+    valgrind.write_text(
+        "#!/bin/sh\nfor each; do rounds=$each; done\necho $((rounds * 100))\n"
+        'echo "==1== Collected : $((5000 + rounds * 700))" >&2\n'
+    )
+    valgrind.chmod(0o755)
+    monkeypatch.setattr(counters, "PROGRAM", valgrind)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert counters.instructions("grow") == 7
+    valgrind.write_text("#!/bin/sh\nexit 2\n")
+    with pytest.raises(UserError, match="ended with 2"):
+        counters.instructions("grow")
+    monkeypatch.setattr(counters, "PROGRAM", tmp_path / "none")
+    with pytest.raises(UserError, match="is not there: cargo build"):
+        counters.instructions("grow")
