@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Makes micro.csv and a table of the JSON that JMH has left in a folder. Usage: micro.py FOLDER PLUGIN"""
+"""Makes micro.csv and a table of the JSON that JMH has left in a folder. Usage: python -m shardsweep.micro FOLDER PLUGIN"""
 
 import json
 import sys

@@ -13,7 +13,8 @@
 #   THREADS  numbers of threads, default "1 2"
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+# shellcheck source=../lib.sh
+source ../lib.sh
 
 what=${1:-}
 plugin=${PLUGIN:-ms-64k}
@@ -44,7 +45,7 @@ collection() {
 heaps() {
   for mib in 64 128 256 512 1024 2048 4096 8192; do
     # Half of the heap is garbage when it is collected.
-    local live=(-p structure=TREE,MAP -p mebibytes=24 -p garbage=$((mib * 8192)) FullCollection)
+    local live=(-p "structure=TREE,MAP" -p mebibytes=24 -p garbage=$((mib * 8192)) FullCollection)
     measure Parallel "${mib}m" "-Xms${mib}m -Xmx${mib}m -XX:+UseParallelGC" "${live[@]}"
     measure "$plugin" "${mib}m" "-Xms${mib}m -Xmx${mib}m ${ours[*]}" "${live[@]}"
   done
@@ -57,4 +58,4 @@ need_packages maven openjdk-17-jdk-headless
 mkdir -p "$to"
 run_logged "$to/build.log" mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" -pl micro -am -DskipTests package
 "$what"
-"$OUT/venv/bin/python" micro.py "$to" "$plugin"
+"$OUT/venv/bin/python" -m shardsweep.micro "$to" "$plugin"
