@@ -83,7 +83,7 @@ mod directory;
 mod heads;
 mod heap;
 mod local;
-#[cfg(feature = "malloc")]
+#[cfg(all(feature = "malloc", not(loom)))]
 pub mod malloc;
 mod marks;
 #[doc(hidden)]
@@ -97,6 +97,9 @@ pub mod stack;
 mod statistics;
 #[doc(hidden)]
 pub mod sync;
+#[cfg(feature = "malloc")]
+#[doc(hidden)]
+pub mod thread_free;
 mod verify;
 
 pub use block::{Block, State};

@@ -6,7 +6,7 @@
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
-use shardsweep_policy::malloc::thread_free::{DelayedFree, Pushed, ThreadFree};
+use shardsweep_policy::thread_free::{DelayedFree, Pushed, ThreadFree};
 
 /// A block of cells 8, 16, 24, ..., whose links and whose owner's field are watched: loom fails on any race.
 struct Block {

@@ -155,7 +155,9 @@ fn run(steps: Vec<Step>) {
                     .map(|taken| taken.0)
                     .collect();
                 let free = move || {
-                    drop(malloc::malloc(1));
+                    // A thread that has allocated owns what it frees in abandoned blocks.
+                    // SAFETY: it is in use.
+                    unsafe { malloc::free(malloc::malloc(1)) };
                     // SAFETY: they are in use.
                     cells
                         .iter()
@@ -363,4 +365,40 @@ fn free_pages_go_back_to_the_os() {
     let after = malloc::statistics::statistics();
     assert!(after.pages_reset >= before + 256);
     assert_eq!(after.dirty_pages, 0);
+}
+
+/// The cells of blocks of a new heap in the order in which they are handed out.
+#[cfg(feature = "secure")]
+fn first_cells(heap: &malloc::Heap, count: usize) -> Vec<usize> {
+    (0..count)
+        .map(|_| malloc::heap_malloc(heap, 700).expose_provenance())
+        .collect()
+}
+
+#[cfg(feature = "secure")]
+#[test]
+fn cells_are_handed_out_in_no_order() {
+    let heap = heaps::new().unwrap();
+    // A block of 700 bytes a cell links five at once: by chance all of 50 cells are in order once in 10^20.
+    let cells = first_cells(heap, 50);
+    assert!(!cells.is_sorted());
+    // SAFETY: the heap is this thread's, and not used any further.
+    unsafe { heaps::destroy(heap) };
+}
+
+#[cfg(feature = "secure")]
+#[test]
+fn blocks_are_chosen_in_no_order() {
+    let heap = heaps::new().unwrap();
+    let mut cells = first_cells(heap, 4000);
+    cells.sort_unstable();
+    // A block has less than a hundred cells, so these are of different ones.
+    let freed: Vec<usize> = cells.into_iter().step_by(100).collect();
+    for &cell in &freed {
+        // SAFETY: it is in use.
+        unsafe { malloc::free(pointer(cell)) };
+    }
+    assert_ne!(first_cells(heap, freed.len()), freed);
+    // SAFETY: the heap is this thread's, and not used any further.
+    unsafe { heaps::destroy(heap) };
 }

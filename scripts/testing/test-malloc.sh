@@ -7,6 +7,7 @@ cd "$(dirname "$0")"
 source ../lib.sh
 
 LIBRARY=$OUT/libshardsweep_malloc.so
+SECURE=$OUT/libshardsweep_malloc_secure.so
 WORK=$OUT/malloc
 
 # preloaded COMMAND...: runs it on our malloc, for two minutes at most.
@@ -24,11 +25,28 @@ same() {
 
 corner_cases() {
   local name
-  gcc -std=gnu11 -O1 -Wall -Wextra -Werror -o "$WORK/corners" "$ROOT/malloc/tests/corners.c" -pthread
   for name in $("$WORK/corners"); do
     preloaded "$WORK/corners" "$name" || die "corner case $name does not hold"
   done
   say "corner cases hold: $("$WORK/corners" | xargs)"
+}
+
+# What a program does wrong ends it in secure mode: by a line, or at a guard page.
+secure() {
+  local name line said status
+  # The compiler sees some of what is wrong.
+  gcc -std=gnu11 -O1 -Wall -Wextra -Werror -fno-builtin -Wno-use-after-free -Wno-free-nonheap-object \
+    -o "$WORK/secure" "$ROOT/malloc/tests/secure.c" -pthread
+  while read -r name line; do
+    status=0
+    said=$({ LIBRARY=$SECURE preloaded "$WORK/secure" "$name"; } 2>&1) || status=$?
+    if [[ $line == "Segmentation fault" ]]; then
+      [[ $status == 139 && -z $said ]]
+    else
+      [[ $status == 134 && $said =~ ^"$line 0x"[0-9a-f]+$ ]]
+    fi || die "secure mode: $name should end with '$line'; it ends with code $status and '$said'"
+  done < <("$WORK/secure")
+  say "secure mode ends: $("$WORK/secure" | cut -d ' ' -f 1 | xargs)"
 }
 
 # The interface of shardsweep.h, in a program that is linked with the library.
@@ -67,11 +85,17 @@ print(sum(len(re.findall("[0-9]+", json.dumps(list(range(n))))) for n in range(3
 main() {
   need_packages gcc libc6-dev python3 git sqlite3
   ../building/malloc.sh
+  ../building/malloc.sh secure
   mkdir -p "$WORK"
+  gcc -std=gnu11 -O1 -Wall -Wextra -Werror -o "$WORK/corners" "$ROOT/malloc/tests/corners.c" -pthread
   serves
   header
-  corner_cases
-  programs
+  secure
+  for LIBRARY in "$LIBRARY" "$SECURE"; do
+    say "on ${LIBRARY##*/}"
+    corner_cases
+    programs
+  done
 }
 
 main

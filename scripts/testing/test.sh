@@ -49,6 +49,7 @@ test_rust() {
   ../building/patch-crate.sh
   cargo test --manifest-path "$ROOT/Cargo.toml" --workspace --target-dir "$OUT/cargo"
   cargo test --manifest-path "$ROOT/Cargo.toml" --package shardsweep-mmtk --features block-64k --target-dir "$OUT/cargo"
+  cargo test --manifest-path "$ROOT/Cargo.toml" --package shardsweep-policy --features secure --test malloc --target-dir "$OUT/cargo-secure"
   # The lock-free parts under every interleaving.
   RUSTFLAGS="--cfg loom" cargo test --manifest-path "$ROOT/policy/Cargo.toml" --release --features malloc --test loom --test loom_malloc --target-dir "$OUT/cargo-loom"
 }

@@ -4,7 +4,7 @@
 use super::block::Block;
 use super::chunk::block_of;
 use super::heap::Heap;
-use super::{large, release, sizes, thread};
+use super::{large, release, secure, sizes, thread};
 use crate::config::PAGE_BYTES;
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 
@@ -71,6 +71,7 @@ pub unsafe fn usable_size(pointer: *const u8) -> usize {
     if pointer.is_null() {
         return 0;
     }
+    secure::check(pointer.addr());
     // SAFETY: promised by the caller.
     unsafe { block_of(pointer.addr()) }.cell_bytes.get()
 }

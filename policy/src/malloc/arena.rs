@@ -6,7 +6,7 @@
 
 use super::block::Block;
 use super::chunk::{Chunk, HEADER_PAGES, MAX_BLOCK_PAGES};
-use super::{options, os};
+use super::{options, os, secure};
 use crate::config::{CHUNK_BYTES, PAGE_BYTES};
 use crate::pages::{runs, Source, Wanted, CHUNK_PAGES};
 use std::ops::Range;
@@ -92,7 +92,9 @@ impl Arena {
         chunk.set_slots(run.clone(), slot);
         let block = chunk.block(slot);
         let start = chunk.start() + run.start * PAGE_BYTES;
+        let end = chunk.start() + run.end * PAGE_BYTES;
         block.init(bin, cell_bytes, start, run);
+        block.guarded.set(secure::guard_block(end));
         block.fresh.set(dirty == 0);
         self.counters.blocks_claimed.fetch_add(1, Relaxed);
         Some(block)
@@ -164,6 +166,7 @@ impl Arena {
             return None;
         }
         chunk.index.set(index);
+        chunk.begin();
         let run = first..first + wanted.least;
         chunk.pages.give(HEADER_PAGES..run.start, false);
         chunk.pages.give(run.end..CHUNK_PAGES, false);
@@ -220,6 +223,9 @@ impl Arena {
         let chunk = unsafe { Chunk::at(Chunk::start_of(block.start.get() + 1)) };
         let start = block.first_page.get() as usize;
         let end = start + block.pages.get() as usize;
+        if block.guarded.get() {
+            secure::unguard_block(chunk.start() + end * PAGE_BYTES);
+        }
         let touched = if block.fresh.get() {
             start + block.touched_bytes().div_ceil(PAGE_BYTES)
         } else {

@@ -6,8 +6,9 @@
 
 use super::cell;
 use super::heap::Heap;
-use super::thread_free::ThreadFree;
+use super::secure::{self, Secret, Wrong, GUARD_PAGES};
 use crate::config::PAGE_BYTES;
+use crate::thread_free::ThreadFree;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -41,6 +42,8 @@ pub struct Block {
     pub(crate) retire: Cell<u8>,
     /// Whether no page of it was touched before it was claimed.
     pub(crate) fresh: Cell<bool>,
+    /// Whether its last page is one without access.
+    pub(crate) guarded: Cell<bool>,
     pub(crate) cell_bytes: Cell<usize>,
     pub(crate) start: Cell<usize>,
     /// The neighbours in its queue.
@@ -53,6 +56,7 @@ pub struct Block {
     /// Its pages in the chunk.
     pub(crate) first_page: Cell<u16>,
     pub(crate) pages: Cell<u16>,
+    pub(crate) secret: Secret,
 }
 
 // SAFETY: the plain fields are used by the owner alone, as the module says.
@@ -71,6 +75,7 @@ impl Block {
         bin: Cell::new(0),
         retire: Cell::new(0),
         fresh: Cell::new(false),
+        guarded: Cell::new(false),
         cell_bytes: Cell::new(0),
         start: Cell::new(0),
         next: Cell::new(std::ptr::null()),
@@ -79,22 +84,29 @@ impl Block {
         heap: AtomicPtr::new(std::ptr::null_mut()),
         first_page: Cell::new(0),
         pages: Cell::new(0),
+        secret: Secret::new(),
     };
 
     /// Makes the header that of a block of cells of `cell_bytes` without linking any.
     pub(crate) fn init(&self, bin: u8, cell_bytes: usize, start: usize, pages: Range<usize>) {
-        let bytes = pages.len() * PAGE_BYTES;
+        let bytes = pages.len().saturating_sub(GUARD_PAGES) * PAGE_BYTES;
         self.free.set(0);
         self.local_free.set(0);
         self.used.set(0);
         self.capacity.set(0);
-        self.reserved.set((bytes / cell_bytes) as u32);
+        let single = bin == SINGLE;
+        self.reserved.set(if single {
+            1
+        } else {
+            (bytes / cell_bytes) as u32
+        });
         self.bin.set(bin);
         self.retire.set(0);
         self.cell_bytes.set(cell_bytes);
         self.start.set(start);
         self.first_page.set(pages.start as u16);
         self.pages.set(pages.len() as u16);
+        self.secret.renew(cell_bytes, single);
     }
 
     /// Whether the block is one cell.
@@ -125,7 +137,11 @@ impl Block {
             return None;
         }
         // SAFETY: the caller owns the block, and the cell is on its list.
-        self.free.set(unsafe { cell::next(cell) });
+        self.free.set(unsafe { self.successor(cell) });
+        if secure::ON {
+            // SAFETY: as above; it is on no list now.
+            unsafe { cell::erase(cell) };
+        }
         self.used.set(self.used.get() + 1);
         Some(cell)
     }
@@ -134,7 +150,7 @@ impl Block {
     #[inline(always)]
     pub(crate) fn push_local(&self, cell: usize) -> u32 {
         // SAFETY: the program gave the cell back, and the caller owns the block.
-        unsafe { cell::link(cell, self.local_free.get()) };
+        unsafe { cell::link(cell, self.local_free.get(), &self.secret) };
         self.local_free.set(cell);
         let used = self.used.get().wrapping_sub(1);
         self.used.set(used);
@@ -157,12 +173,16 @@ impl Block {
     pub(crate) fn put_back(&self, list: usize) {
         let (mut count, mut last) = (0, 0);
         // SAFETY: the list was taken whole by the caller, who owns the block.
-        for cell in unsafe { cell::list(list) } {
+        for cell in unsafe { self.cells(list) } {
             (count, last) = (count + 1, cell);
+            if secure::ON && count > self.used.get() {
+                // More than all, as one is on the list twice.
+                secure::die(Wrong::DoubleFree, cell);
+            }
         }
         if count != 0 {
             // SAFETY: as above.
-            unsafe { cell::link(last, self.local_free.get()) };
+            unsafe { cell::link(last, self.local_free.get(), &self.secret) };
             self.local_free.set(list);
             self.used.set(self.used.get() - count);
         }
@@ -177,7 +197,11 @@ impl Block {
             return false;
         }
         let first = self.start.get() + capacity as usize * bytes;
-        let head = self.link_in_order(first, count);
+        let head = if secure::ON {
+            self.link_shuffled(first, count)
+        } else {
+            self.link_in_order(first, count)
+        };
         self.free.set(head);
         self.capacity.set(capacity + count);
         true
@@ -189,12 +213,60 @@ impl Block {
         let mut cell = first;
         for _ in 1..count {
             // SAFETY: the cells are of this block, which the caller owns, and were never handed out.
-            unsafe { cell::link(cell, cell + bytes) };
+            unsafe { cell::link(cell, cell + bytes, &self.secret) };
             cell += bytes;
         }
         // SAFETY: as above.
-        unsafe { cell::link(cell, self.free.get()) };
+        unsafe { cell::link(cell, self.free.get(), &self.secret) };
         first
+    }
+
+    /// As [`link_in_order`](Block::link_in_order), but in random order.
+    fn link_shuffled(&self, first: usize, count: u32) -> usize {
+        let mut order = [0u16; GROWTH_BYTES / 8];
+        for at in 0..count as usize {
+            let other = self.secret.random(at as u32 + 1) as usize;
+            order[at] = order[other];
+            order[other] = at as u16;
+        }
+        let mut head = self.free.get();
+        for &index in &order[..count as usize] {
+            let cell = first + index as usize * self.cell_bytes.get();
+            // SAFETY: the cells are of this block, which the caller owns, and were never handed out.
+            unsafe { cell::link(cell, head, &self.secret) };
+            head = cell;
+        }
+        head
+    }
+
+    /// The successor of a free cell of the block. 0 at the end.
+    ///
+    /// # Safety
+    /// The cell is on a list of the caller.
+    #[inline(always)]
+    unsafe fn successor(&self, cell: usize) -> usize {
+        // SAFETY: promised by the caller.
+        let next = unsafe { cell::next(cell, &self.secret) };
+        secure::check_link(self, cell, next);
+        next
+    }
+
+    /// The cells of a list.
+    ///
+    /// # Safety
+    /// The list is one of cells of the block and belongs to the caller while the iterator is used, and the cell that it yielded
+    /// last is changed only after the next one was asked for.
+    pub(crate) unsafe fn cells(&self, list: usize) -> impl Iterator<Item = usize> + '_ {
+        let mut next = list;
+        std::iter::from_fn(move || {
+            let cell = next;
+            if cell == 0 {
+                return None;
+            }
+            // SAFETY: promised by the caller.
+            next = unsafe { self.successor(cell) };
+            Some(cell)
+        })
     }
 
     /// Bytes from the start of the block that may have been touched since it was claimed.

@@ -1,42 +1,35 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The link in the first word of a free cell.
+//! The link in the first word of a free cell, which secure mode hides.
 
+use super::secure::Secret;
 use std::ptr::with_exposed_provenance_mut;
 
-/// Makes `next` the successor of a free cell.
+/// Makes `next` the successor of a free cell of the block with this secret.
 ///
 /// # Safety
 /// The cell belongs to the caller, and nothing of the program is in it.
 #[inline(always)]
-pub(crate) unsafe fn link(cell: usize, next: usize) {
+pub(crate) unsafe fn link(cell: usize, next: usize, secret: &Secret) {
     // SAFETY: promised by the caller; cells are at least 8 bytes at multiples of 8.
-    unsafe { with_exposed_provenance_mut::<usize>(cell).write(next) };
+    unsafe { with_exposed_provenance_mut::<usize>(cell).write(secret.hide(next)) };
 }
 
-/// The successor of a free cell. 0 at the end.
+/// The successor of a free cell of the block with this secret. 0 at the end.
 ///
 /// # Safety
 /// The cell is on a list of the caller.
 #[inline(always)]
-pub(crate) unsafe fn next(cell: usize) -> usize {
+pub(crate) unsafe fn next(cell: usize, secret: &Secret) -> usize {
     // SAFETY: promised by the caller; `link` wrote the word.
-    unsafe { with_exposed_provenance_mut::<usize>(cell).read() }
+    secret.show(unsafe { with_exposed_provenance_mut::<usize>(cell).read() })
 }
 
-/// The cells of a list.
+/// Erases the link of a cell that is handed out.
 ///
 /// # Safety
-/// The list belongs to the caller while the iterator is used, and the cell that it yielded last is changed only after
-/// the next one was asked for.
-pub(crate) unsafe fn list(head: usize) -> impl Iterator<Item = usize> {
-    let mut cell = head;
-    std::iter::from_fn(move || {
-        let this = cell;
-        if this == 0 {
-            return None;
-        }
-        // SAFETY: promised by the caller.
-        cell = unsafe { next(this) };
-        Some(this)
-    })
+/// The cell belongs to the caller.
+#[inline(always)]
+pub(crate) unsafe fn erase(cell: usize) {
+    // SAFETY: promised by the caller.
+    unsafe { with_exposed_provenance_mut::<usize>(cell).write(0) };
 }

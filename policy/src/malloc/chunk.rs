@@ -8,6 +8,7 @@
 //! A *huge* chunk is longer, holds one cell, and is a mapping of its own.
 
 use super::block::Block;
+use super::secure;
 use crate::config::{CHUNK_BYTES, LOG_PAGE_BYTES, PAGE_BYTES};
 use crate::pages::{Pages, CHUNK_PAGES};
 use std::cell::Cell;
@@ -20,7 +21,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 pub(crate) const MIN_BLOCK_PAGES: usize = 16;
 const SLOTS: usize = CHUNK_PAGES / MIN_BLOCK_PAGES;
 /// Pages of a chunk that hold its header.
-pub(crate) const HEADER_PAGES: usize = std::mem::size_of::<Chunk>().div_ceil(PAGE_BYTES);
+pub(crate) const HEADER_PAGES: usize =
+    std::mem::size_of::<Chunk>().div_ceil(PAGE_BYTES) + secure::GUARD_PAGES;
 /// Pages of the longest block.
 pub(crate) const MAX_BLOCK_PAGES: usize = CHUNK_PAGES - HEADER_PAGES;
 
@@ -54,6 +56,12 @@ impl Chunk {
     pub unsafe fn at(start: usize) -> &'static Chunk {
         // SAFETY: promised by the caller; zero is a valid chunk.
         unsafe { &*with_exposed_provenance::<Chunk>(start) }
+    }
+
+    /// The chunk comes into use.
+    pub fn begin(&self) {
+        secure::chunk_begins(self.start());
+        secure::guard(self.start() + HEADER_PAGES * PAGE_BYTES);
     }
 
     pub fn start(&self) -> usize {

@@ -6,9 +6,10 @@ use super::block::{Block, SINGLE};
 use super::cell;
 use super::chunk::{block_of, MIN_BLOCK_PAGES};
 use super::queue::Queue;
-use super::thread_free::DelayedFree;
+use super::secure::{self, Wrong, GUARD_PAGES};
 use super::{abandoned, large, release, sizes, thread};
 use crate::size_class::{Bin, MAX_BINS, SMALL_BYTES};
+use crate::thread_free::DelayedFree;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
@@ -162,15 +163,22 @@ impl Heap {
             // SAFETY: cells on the list are of blocks of this heap, and in use until they are freed here.
             let block = unsafe { block_of(cell) };
             // SAFETY: the list was taken whole.
-            let next = unsafe { cell::next(cell) };
+            let next = unsafe { cell::next(cell, &block.secret) };
             if block.thread_free.set_delayed(false) {
                 block.collect();
+                if secure::ON && block.is_free(cell) {
+                    secure::die(Wrong::DoubleFree, cell);
+                }
                 release::free_own(block, cell);
             } else {
                 // The thread that pushed it still uses the header.
                 // SAFETY: the cell is in our hand.
-                self.delayed
-                    .push(cell, |next| unsafe { cell::link(cell, next) });
+                self.delayed.push(cell, |next| unsafe {
+                    cell::link(cell, next, &block.secret)
+                });
+            }
+            if next != 0 {
+                secure::check_delayed(cell, next);
             }
             cell = next;
         }
@@ -178,23 +186,29 @@ impl Heap {
 
     /// The first block of the bin that has a free cell, which becomes the first of all. Blocks before it are full.
     fn find(&self, bin: Bin) -> Option<&'static Block> {
-        let queue = &self.queues[bin.index()];
-        for block in queue.iter() {
-            block.collect();
+        let mut found = None;
+        for block in self.queues[bin.index()].iter() {
+            // By chance from where no cell was before, to be hard to foretell.
+            if !(block.free.get() == 0 && block.secret.coin() && block.grow()) {
+                block.collect();
+            }
             if block.free.get() == 0 && !block.grow() {
                 self.to_full(block);
                 continue;
             }
-            block.retire.set(0);
-            if !std::ptr::eq(block, queue.first()?) {
-                queue.remove(block);
-                queue.push_front(block);
+            // By chance the one after the first.
+            let other = found.is_none() && block.secret.coin();
+            found = Some(block);
+            if !other {
+                break;
             }
-            self.first_changed(bin);
-            return Some(block);
+        }
+        if let Some(block) = found {
+            block.retire.set(0);
+            self.queues[bin.index()].make_first(block);
         }
         self.first_changed(bin);
-        None
+        found
     }
 
     /// A block of the bin with free cells that was of no heap.
@@ -203,7 +217,7 @@ impl Heap {
             return Some(block);
         }
         let bytes = bin.cell_bytes();
-        let pages = sizes::block_pages(bytes).max(MIN_BLOCK_PAGES);
+        let pages = (sizes::block_pages(bytes) + GUARD_PAGES).max(MIN_BLOCK_PAGES);
         let block = ARENA.claim(bin.index() as u8, bytes, pages, 1)?;
         block.heap.store(self.as_mut_pointer(), Relaxed);
         block.owner.store(self.owner(), Relaxed);

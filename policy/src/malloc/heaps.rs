@@ -3,7 +3,6 @@
 //! them. A heap serves the thread that made it; its cells can be freed by any.
 
 use super::block::Block;
-use super::cell;
 use super::heap::Heap;
 use super::{release, thread};
 use std::sync::atomic::Ordering::Relaxed;
@@ -78,7 +77,7 @@ fn visit_block(block: &Block, visit: &mut impl FnMut(usize, usize) -> bool) -> b
     let (start, bytes) = (block.start.get(), block.cell_bytes.get());
     for head in [block.free.get(), block.local_free.get()] {
         // SAFETY: the block is the calling thread's.
-        for cell in unsafe { cell::list(head) } {
+        for cell in unsafe { block.cells(head) } {
             let index = (cell - start) / bytes;
             free[index / 64] |= 1 << (index % 64);
         }

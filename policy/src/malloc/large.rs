@@ -5,6 +5,7 @@ use super::arena::ARENA;
 use super::block::{Block, SINGLE};
 use super::chunk::{Chunk, HEADER_PAGES, MAX_BLOCK_PAGES, MIN_BLOCK_PAGES};
 use super::heap::Heap;
+use super::secure::{self, GUARD_PAGES};
 use super::{os, release};
 use crate::config::{CHUNK_BYTES, PAGE_BYTES};
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -30,21 +31,24 @@ pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
 
 fn in_chunk(bytes: usize, align: usize) -> Option<&'static Block> {
     let align = align.div_ceil(PAGE_BYTES);
-    if bytes / PAGE_BYTES + HEADER_PAGES.next_multiple_of(align) - HEADER_PAGES > MAX_BLOCK_PAGES {
+    let pages = bytes / PAGE_BYTES + GUARD_PAGES;
+    if pages + HEADER_PAGES.next_multiple_of(align) - HEADER_PAGES > MAX_BLOCK_PAGES {
         return None;
     }
-    ARENA.claim(SINGLE, bytes, bytes / PAGE_BYTES, align)
+    ARENA.claim(SINGLE, bytes, pages, align)
 }
 
 /// A huge chunk.
 fn huge(bytes: usize, align: usize) -> Option<&'static Block> {
     let (header, start, mapped) = if align < CHUNK_BYTES {
         let offset = (HEADER_PAGES * PAGE_BYTES).next_multiple_of(align);
-        let mapped = bytes.checked_add(offset)?;
+        let mapped = bytes.checked_add(offset + GUARD_PAGES * PAGE_BYTES)?;
         let header = ARENA.map(mapped, CHUNK_BYTES)?;
         (header, header + offset, mapped)
     } else {
-        let all = bytes.checked_add(align)?;
+        let all = bytes
+            .checked_add(align)?
+            .checked_add(GUARD_PAGES * PAGE_BYTES)?;
         let low = ARENA.map(all, align)?;
         let (start, header) = (low + align, low + align - CHUNK_BYTES);
         os::unmap(low, header - low);
@@ -57,6 +61,8 @@ fn huge(bytes: usize, align: usize) -> Option<&'static Block> {
     let block = chunk.block(0);
     block.init(SINGLE, bytes, start, 0..0);
     block.fresh.set(true);
+    chunk.begin();
+    secure::guard(header + mapped);
     ARENA.counters.huge_now.fetch_add(1, Relaxed);
     ARENA.counters.huge_total.fetch_add(1, Relaxed);
     Some(block)
@@ -65,6 +71,10 @@ fn huge(bytes: usize, align: usize) -> Option<&'static Block> {
 /// Makes the only cell of a block, which the calling thread owns, `size` bytes or more without moving it. False if that is
 /// not possible.
 pub(crate) fn resize_in_place(block: &Block, size: usize) -> bool {
+    if secure::ON {
+        // The guard page is in the way.
+        return false;
+    }
     let Some(bytes) = release::page_bytes(size.max(MIN_BLOCK_PAGES * PAGE_BYTES)) else {
         return false;
     };

@@ -25,54 +25,35 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `thread_free` | lists that several threads use, and the states of a block |
+//! | `crate::thread_free` | lists that several threads use, and the states of a block |
 //! | `cell`, `block`, `queue` | the link in a free cell; the lists of a block; the blocks of a bin |
 //! | `chunk`, `arena` | from address to block; from pages to blocks |
 //! | `heap`, `release`, `large` | allocation; the way back; cells that are a block |
+//! | `secure` | what the Cargo feature of this name adds |
 //! | `thread`, `abandoned`, `heaps` | a thread's heap; blocks without a thread; more heaps than one |
 //! | `api`, `options`, `statistics` | what an embedder uses |
 
-pub mod thread_free;
-
-#[cfg(not(loom))]
 mod abandoned;
-#[cfg(not(loom))]
 mod api;
-#[cfg(not(loom))]
 mod arena;
-#[cfg(not(loom))]
 mod block;
-#[cfg(not(loom))]
 mod cell;
-#[cfg(not(loom))]
 mod chunk;
-#[cfg(not(loom))]
 mod heap;
-#[cfg(not(loom))]
 pub mod heaps;
-#[cfg(not(loom))]
 mod large;
-#[cfg(not(loom))]
 pub mod options;
-#[cfg(not(loom))]
 mod os;
-#[cfg(not(loom))]
 mod queue;
-#[cfg(not(loom))]
 mod release;
-#[cfg(not(loom))]
+mod secure;
 mod sizes;
-#[cfg(not(loom))]
 pub mod statistics;
-#[cfg(not(loom))]
 mod thread;
 
-#[cfg(not(loom))]
 pub use api::{
     aligned_alloc, aligned_realloc, calloc, free, heap_aligned_alloc, heap_calloc, heap_malloc,
     malloc, realloc, usable_size,
 };
-#[cfg(not(loom))]
 pub use heap::{set_deferred_free, DeferredFree, Heap};
-#[cfg(not(loom))]
 pub use thread::start_process;

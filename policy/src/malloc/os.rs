@@ -72,6 +72,40 @@ pub(crate) fn reset(start: usize, bytes: usize) {
     unsafe { libc::madvise(pointer(start), bytes, libc::MADV_DONTNEED) };
 }
 
+/// Takes the access to pages away. False where the OS has no mapping to spare.
+pub(crate) fn protect(start: usize, bytes: usize) -> bool {
+    // SAFETY: the callers own these pages, and do not touch them.
+    unsafe { libc::mprotect(pointer(start), bytes, libc::PROT_NONE) == 0 }
+}
+
+/// Gives access to pages of the callers' again.
+pub(crate) fn unprotect(start: usize, bytes: usize) -> bool {
+    // SAFETY: the callers own these pages.
+    unsafe { libc::mprotect(pointer(start), bytes, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+}
+
+/// Numbers that nobody can foretell, or, where the kernel has none yet, that are hard to foretell.
+pub(crate) fn random() -> [u64; 2] {
+    let mut numbers = [0u64; 2];
+    let bytes = std::mem::size_of_val(&numbers);
+    // SAFETY: it writes so many bytes.
+    let got = unsafe { libc::getrandom(numbers.as_mut_ptr().cast(), bytes, libc::GRND_NONBLOCK) };
+    if got != bytes as isize {
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: it writes the time into `time`.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+        let place = (&raw const time).addr() as u64;
+        numbers = [
+            time.tv_nsec as u64 * 0x9e37_79b9_7f4a_7c15,
+            place.rotate_left(32) ^ time.tv_sec as u64,
+        ];
+    }
+    numbers
+}
+
 /// Milliseconds of a clock that never goes back.
 pub(crate) fn milliseconds() -> u64 {
     let mut time = libc::timespec {

@@ -47,6 +47,14 @@ impl Queue {
         self.last.set(new);
     }
 
+    /// Makes a block of this queue the first one.
+    pub fn make_first(&self, block: &Block) {
+        if !std::ptr::eq(self.first.get(), block) {
+            self.remove(block);
+            self.push_front(block);
+        }
+    }
+
     /// Takes a block out that is in this queue.
     pub fn remove(&self, out: &Block) {
         match block(out.previous.get()) {

@@ -5,9 +5,9 @@ use super::arena::ARENA;
 use super::block::Block;
 use super::chunk::{block_of, Chunk};
 use super::heap::{Heap, EMPTY_HEAP};
-use super::thread_free::Pushed;
-use super::{abandoned, cell, os, thread};
+use super::{abandoned, cell, os, secure, thread};
 use crate::config::PAGE_BYTES;
+use crate::thread_free::Pushed;
 use std::ptr::with_exposed_provenance;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -20,6 +20,7 @@ const RESET_BYTES: usize = 1 << 20;
 /// The cell came from this allocator, and is not used any further.
 #[inline(always)]
 pub(crate) unsafe fn free(cell: usize) {
+    secure::check(cell);
     // SAFETY: promised by the caller.
     let block = unsafe { block_of(cell) };
     if block.owner.load(Relaxed) == thread::default_heap().addr() {
@@ -64,7 +65,7 @@ fn free_of_other(block: &'static Block, cell: usize) {
     let mine = thread::default_heap();
     let may_claim = !std::ptr::eq(mine, &raw const EMPTY_HEAP);
     // SAFETY: the program gave the cell back, and it is on no list yet.
-    let link = |next| unsafe { cell::link(cell, next) };
+    let link = |next| unsafe { cell::link(cell, next, &block.secret) };
     match block.thread_free.push(cell, may_claim, link) {
         Pushed::Listed => {}
         Pushed::Delay => {
@@ -88,6 +89,7 @@ fn free_of_other(block: &'static Block, cell: usize) {
 /// Gives the memory of an empty block back, which is in no queue.
 pub(crate) fn release(block: &Block) {
     block.owner.store(0, Relaxed);
+    block.reserved.set(0);
     let start = Chunk::start_of(block.start.get());
     // SAFETY: the header of a block is in its chunk.
     let chunk = unsafe { &*with_exposed_provenance::<Chunk>(start) };
@@ -95,6 +97,7 @@ pub(crate) fn release(block: &Block) {
         ARENA.give(block);
     } else {
         ARENA.counters.huge_now.fetch_sub(1, Relaxed);
+        secure::chunk_ends(start);
         os::unmap(chunk.mapping.get(), chunk.mapping_bytes.get());
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn aligned_bin(size: usize, align: usize) -> Option<Bin> {
     None
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

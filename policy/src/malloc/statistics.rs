@@ -102,12 +102,12 @@ impl Write for Line {
     }
 }
 
-fn print_line(line: std::fmt::Arguments) {
+/// Writes a line to standard error without allocating; what is longer than the buffer is cut off.
+pub(crate) fn print_line(line: std::fmt::Arguments) {
     let mut buffer = Line {
         text: [0; 160],
         len: 0,
     };
-    // A line is never longer than the buffer.
     let _ = writeln!(buffer, "shardsweep: {line}");
     os::print(&buffer.text[..buffer.len]);
 }

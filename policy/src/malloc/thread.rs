@@ -5,6 +5,7 @@ use super::abandoned;
 use super::arena::ARENA;
 use super::heap::{Heap, EMPTY_HEAP};
 use super::os;
+use super::secure::{self, GUARD_PAGES};
 use crate::config::PAGE_BYTES;
 use std::ptr::with_exposed_provenance_mut;
 use std::sync::atomic::AtomicU64;
@@ -85,16 +86,17 @@ pub(crate) fn heap_or_start(heap: &Heap) -> Option<&Heap> {
     if !std::ptr::eq(heap, &raw const EMPTY_HEAP) {
         return Some(heap);
     }
-    current()
+    start()
 }
 
 /// The default heap of the calling thread, which may begin here. None if the OS has no memory.
 pub(crate) fn current() -> Option<&'static Heap> {
-    let heap = default_heap();
-    if !std::ptr::eq(heap, &raw const EMPTY_HEAP) {
-        // SAFETY: a default heap stays while its thread runs.
-        return Some(unsafe { &*heap });
-    }
+    // SAFETY: a default heap stays while its thread runs.
+    heap_or_start(unsafe { &*default_heap() })
+}
+
+#[cold]
+fn start() -> Option<&'static Heap> {
     let heap = new_heap()?;
     heap.belong_to(heap);
     // The key's functions allocate: from here on, they have a heap.
@@ -104,11 +106,17 @@ pub(crate) fn current() -> Option<&'static Heap> {
     Some(heap)
 }
 
-const HEAP_BYTES: usize = std::mem::size_of::<Heap>().next_multiple_of(PAGE_BYTES);
+const HEAP_BYTES: usize =
+    std::mem::size_of::<Heap>().next_multiple_of(PAGE_BYTES) + 2 * GUARD_BYTES;
+/// Before and after a heap.
+const GUARD_BYTES: usize = GUARD_PAGES * PAGE_BYTES;
 
 /// An empty heap of no thread yet, in pages of its own.
 pub(crate) fn new_heap() -> Option<&'static Heap> {
-    let heap = with_exposed_provenance_mut::<Heap>(os::map(HEAP_BYTES, PAGE_BYTES)?);
+    let start = os::map(HEAP_BYTES, PAGE_BYTES)?;
+    secure::guard(start + GUARD_BYTES);
+    secure::guard(start + HEAP_BYTES);
+    let heap = with_exposed_provenance_mut::<Heap>(start + GUARD_BYTES);
     // SAFETY: the pages are mapped, and nobody else's until `free_heap`.
     unsafe {
         heap.write(Heap::EMPTY);
@@ -118,7 +126,7 @@ pub(crate) fn new_heap() -> Option<&'static Heap> {
 
 /// Unmaps a heap that has no blocks.
 pub(crate) fn free_heap(heap: &'static Heap) {
-    os::unmap(std::ptr::from_ref(heap).addr(), HEAP_BYTES);
+    os::unmap(std::ptr::from_ref(heap).addr() - GUARD_BYTES, HEAP_BYTES);
 }
 
 /// The heaps of the thread with this default heap, that one last.

@@ -78,6 +78,11 @@ impl ThreadFree {
         }
     }
 
+    /// The first cell of the list, which the owner only looks at.
+    pub fn first(&self) -> usize {
+        self.0.load(Acquire) & !STATES
+    }
+
     /// Ends what [`Pushed::Delay`] began: the heap may go.
     pub fn delayed(&self) {
         // Nobody but the caller leaves this state.
