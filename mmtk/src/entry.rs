@@ -177,8 +177,8 @@ unsafe extern "C" fn configure(
                 value.to_string_lossy().into_owned(),
             ))
         });
-        #[cfg(any(feature = "malloc-mimalloc2", feature = "malloc-mimalloc3"))]
-        mmtk::mimalloc::check_library()?;
+        #[cfg(feature = "malloc-loaded")]
+        mmtk::loaded::check_library()?;
         let settings = options::parse(variables, text.as_deref())?;
         let info = settings.plan;
         // SAFETY: the VM passes a struct of the right size.

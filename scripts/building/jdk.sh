@@ -10,6 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
+source ./apt.sh
 source ./jdk-fetch.sh
 source ./jdk-tree.sh
 source ./jdk-image.sh

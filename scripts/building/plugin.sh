@@ -44,6 +44,18 @@ build_mimalloc3() {
   put_into_jdks "$TARGET/release/libmimalloc3.so" libmimalloc3.so
 }
 
+# build_4kblock VERSION: builds mimalloc with blocks of 4 KiB, and installs it beside the plugin that loads it.
+build_4kblock() {
+  ./mimalloc.sh "$1-4kblock"
+  put_into_jdks "$OUT/mimalloc/libmimalloc$1-4kblock.so" "libmimalloc$1-4kblock.so"
+}
+
+# build_malloc: builds our malloc, and installs it beside the plugins malloc-shardsweep*. They use the names with a prefix alone.
+build_malloc() {
+  ./malloc.sh
+  put_into_jdks "$OUT/libshardsweep_malloc.so" libshardsweep_malloc.so
+}
+
 # build_plugin NAME: builds it and installs it.
 build_plugin() {
   local name=$1 description=$TARGET/$1.json cargo revision
@@ -58,6 +70,8 @@ build_plugin() {
     return
   fi
   case $name in
+    malloc-mimalloc[12]-4kblock) build_4kblock "${name:15:1}" ;;
+    malloc-shardsweep*) build_malloc ;;
     malloc-jemalloc*) need_packages make ;;
     malloc-mimalloc1*) need_packages cmake ;;
     malloc-mimalloc2*) need_packages libmimalloc2.0 ;;

@@ -1,87 +1,136 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the allocator asks of the OS: address space, its return, and the time.
 
-use crate::config::PAGE_BYTES;
+#[cfg(miri)]
+pub(crate) use interpreted::*;
+#[cfg(not(miri))]
+pub(crate) use mapped::*;
 
-/// Maps `bytes`, a multiple of the page, at a multiple of `align`, a power of two from the page up. The memory is zero.
-pub(crate) fn map(bytes: usize, align: usize) -> Option<usize> {
-    let start = map_anywhere(bytes)?;
-    if start % align == 0 {
-        return Some(start);
+#[cfg(not(miri))]
+mod mapped {
+    use crate::config::PAGE_BYTES;
+
+    /// Maps `bytes`, a multiple of the page, at a multiple of `align`, a power of two from the page up. The memory is zero.
+    pub(crate) fn map(bytes: usize, align: usize) -> Option<usize> {
+        let start = map_anywhere(bytes)?;
+        if start % align == 0 {
+            return Some(start);
+        }
+        unmap(start, bytes);
+        let all = bytes.checked_add(align - PAGE_BYTES)?;
+        let start = map_anywhere(all)?;
+        let aligned = start.next_multiple_of(align);
+        unmap(start, aligned - start);
+        unmap(aligned + bytes, start + all - (aligned + bytes));
+        Some(aligned)
     }
-    unmap(start, bytes);
-    let all = bytes.checked_add(align - PAGE_BYTES)?;
-    let start = map_anywhere(all)?;
-    let aligned = start.next_multiple_of(align);
-    unmap(start, aligned - start);
-    unmap(aligned + bytes, start + all - (aligned + bytes));
-    Some(aligned)
-}
 
-fn map_anywhere(bytes: usize) -> Option<usize> {
-    // SAFETY: a private mapping at an address of the OS's choice touches no memory of anybody.
-    let start = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    (start != libc::MAP_FAILED).then(|| start.expose_provenance())
-}
+    fn map_anywhere(bytes: usize) -> Option<usize> {
+        // SAFETY: a private mapping at an address of the OS's choice touches no memory of anybody.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        (start != libc::MAP_FAILED).then(|| start.expose_provenance())
+    }
 
-/// Maps memory at `start`. False if there is some already, or none to be had. The memory is zero.
-pub(crate) fn map_at(start: usize, bytes: usize) -> bool {
-    // SAFETY: the OS refuses where something is mapped.
-    let mapped = unsafe {
-        libc::mmap(
-            pointer(start),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE
-                | libc::MAP_ANONYMOUS
-                | libc::MAP_NORESERVE
-                | libc::MAP_FIXED_NOREPLACE,
-            -1,
-            0,
-        )
-    };
-    mapped == pointer(start)
-}
+    /// Maps memory at `start`. False if there is some already, or none to be had. The memory is zero.
+    pub(crate) fn map_at(start: usize, bytes: usize) -> bool {
+        // SAFETY: the OS refuses where something is mapped.
+        let mapped = unsafe {
+            libc::mmap(
+                pointer(start),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE
+                    | libc::MAP_ANONYMOUS
+                    | libc::MAP_NORESERVE
+                    | libc::MAP_FIXED_NOREPLACE,
+                -1,
+                0,
+            )
+        };
+        mapped == pointer(start)
+    }
 
-/// Unmaps memory that [`map`] returned, or a part of it.
-pub(crate) fn unmap(start: usize, bytes: usize) {
-    if bytes != 0 {
-        // SAFETY: the callers own the memory, and use it no further.
-        unsafe { libc::munmap(pointer(start), bytes) };
+    /// Unmaps memory that [`map`] returned, or a part of it.
+    pub(crate) fn unmap(start: usize, bytes: usize) {
+        if bytes != 0 {
+            // SAFETY: the callers own the memory, and use it no further.
+            unsafe { libc::munmap(pointer(start), bytes) };
+        }
+    }
+
+    /// Changes the length of a mapping without moving it. False where that is not possible.
+    pub(crate) fn resize(start: usize, old_bytes: usize, new_bytes: usize) -> bool {
+        // SAFETY: the caller owns the mapping. Without MREMAP_MAYMOVE it stays where it is.
+        unsafe { libc::mremap(pointer(start), old_bytes, new_bytes, 0) != libc::MAP_FAILED }
+    }
+
+    /// Returns the memory to the OS. The addresses stay mapped, and read as zero.
+    pub(crate) fn reset(start: usize, bytes: usize) {
+        // SAFETY: the callers own these pages and have nothing in them.
+        unsafe { libc::madvise(pointer(start), bytes, libc::MADV_DONTNEED) };
+    }
+
+    /// Takes the access to pages away. False where the OS has no mapping to spare.
+    pub(crate) fn protect(start: usize, bytes: usize) -> bool {
+        // SAFETY: the callers own these pages, and do not touch them.
+        unsafe { libc::mprotect(pointer(start), bytes, libc::PROT_NONE) == 0 }
+    }
+
+    /// Gives access to pages of the callers' again.
+    pub(crate) fn unprotect(start: usize, bytes: usize) -> bool {
+        // SAFETY: the callers own these pages.
+        unsafe { libc::mprotect(pointer(start), bytes, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+    }
+
+    fn pointer(address: usize) -> *mut libc::c_void {
+        std::ptr::with_exposed_provenance_mut(address)
     }
 }
 
-/// Changes the length of a mapping without moving it. False where that is not possible.
-pub(crate) fn resize(start: usize, old_bytes: usize, new_bytes: usize) -> bool {
-    // SAFETY: the caller owns the mapping. Without MREMAP_MAYMOVE it stays where it is.
-    unsafe { libc::mremap(pointer(start), old_bytes, new_bytes, 0) != libc::MAP_FAILED }
-}
+/// As above, for an interpreter that maps no memory at a chosen place, returns none, and protects none.
+#[cfg(miri)]
+mod interpreted {
+    use std::alloc::{GlobalAlloc, Layout, System};
 
-/// Returns the memory to the OS. The addresses stay mapped, and read as zero.
-pub(crate) fn reset(start: usize, bytes: usize) {
-    // SAFETY: the callers own these pages and have nothing in them.
-    unsafe { libc::madvise(pointer(start), bytes, libc::MADV_DONTNEED) };
-}
+    pub(crate) fn map(bytes: usize, align: usize) -> Option<usize> {
+        let layout = Layout::from_size_align(bytes, align).ok()?;
+        // SAFETY: the layout is not empty.
+        let start = unsafe { System.alloc_zeroed(layout) };
+        (!start.is_null()).then(|| start.expose_provenance())
+    }
 
-/// Takes the access to pages away. False where the OS has no mapping to spare.
-pub(crate) fn protect(start: usize, bytes: usize) -> bool {
-    // SAFETY: the callers own these pages, and do not touch them.
-    unsafe { libc::mprotect(pointer(start), bytes, libc::PROT_NONE) == 0 }
-}
+    /// Nothing is ever unmapped, so there is nothing to map again.
+    pub(crate) fn map_at(_: usize, _: usize) -> bool {
+        false
+    }
 
-/// Gives access to pages of the callers' again.
-pub(crate) fn unprotect(start: usize, bytes: usize) -> bool {
-    // SAFETY: the callers own these pages.
-    unsafe { libc::mprotect(pointer(start), bytes, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+    pub(crate) fn unmap(_: usize, _: usize) {}
+
+    pub(crate) fn resize(_: usize, _: usize, _: usize) -> bool {
+        false
+    }
+
+    pub(crate) fn reset(start: usize, bytes: usize) {
+        // SAFETY: the callers own these pages and have nothing in them.
+        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(start).write_bytes(0, bytes) };
+    }
+
+    pub(crate) fn protect(_: usize, _: usize) -> bool {
+        false
+    }
+
+    pub(crate) fn unprotect(_: usize, _: usize) -> bool {
+        true
+    }
 }
 
 /// Numbers that nobody can foretell, or, where the kernel has none yet, that are hard to foretell.
@@ -121,8 +170,4 @@ pub(crate) fn milliseconds() -> u64 {
 pub(crate) fn print(text: &[u8]) {
     // SAFETY: the text is readable. What cannot be written is lost.
     unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
-}
-
-fn pointer(address: usize) -> *mut libc::c_void {
-    std::ptr::with_exposed_provenance_mut(address)
 }

@@ -21,6 +21,13 @@ from shardsweep.errors import UserError
 ROOT = Path(__file__).resolve().parents[3]
 CONFIGS = ROOT / "configs"
 PLUGIN_FLAG = "-XX:ThirdPartyHeapPlugin="
+# What plugins load from their own folder, by the start of their names.
+LOADED = {
+    "malloc-mimalloc1-4kblock": "libmimalloc1-4kblock.so",
+    "malloc-mimalloc2-4kblock": "libmimalloc2-4kblock.so",
+    "malloc-mimalloc3": "libmimalloc3.so",
+    "malloc-shardsweep": "libshardsweep_malloc.so",
+}
 PLAN_MODIFIERS = ("mmtk_gc", "hotspot_gc")
 PLACE_OF_VALUE = re.compile(r"\{\d+\}")
 
@@ -124,8 +131,8 @@ def _plugin_file(runtime: Runtime, plugin: str, suffix: str) -> Path:
 
 def _plugin_files(runtime: Runtime, plugin: str) -> list[Path]:
     file = _plugin_file(runtime, plugin, "so")
-    library = file.with_name("libmimalloc3.so")
-    return [file, library] if plugin.startswith("malloc-mimalloc3") and library.is_file() else [file]
+    names = [library for build, library in LOADED.items() if plugin.startswith(build)]
+    return [file, *(library for name in names if (library := file.with_name(name)).is_file())]
 
 
 def _plugin_facts(runtime: Runtime, plugin: str) -> dict:

@@ -21,6 +21,8 @@ COUNTERPARTS = {
     "malloc-jemalloc": ("4.2", "jemalloc"),
     "malloc-mimalloc1-64kpage": ("4.2", "mimalloc v1"),
     "malloc-mimalloc2-64kpage": ("4.2", "mimalloc v2"),
+    "malloc-mimalloc1-4kblock": ("5.2", "mimalloc v1 4KiB blocks"),
+    "malloc-mimalloc2-4kblock": ("5.2", "mimalloc v2 4KiB blocks"),
     "malloc-mimalloc1": ("5.2", "mimalloc v1 4KiB accounting"),
     "malloc-mimalloc2": ("5.2", "mimalloc v2 4KiB accounting"),
 }

@@ -142,7 +142,7 @@ def test_a_folder_is_not_resumed_with_another_variable_of_mmtk(tmp_path, wanted,
         sweep.prepare(tmp_path / "out", wanted)
 
 
-def test_results_of_mimalloc3_depend_on_its_library(home):
+def test_results_depend_on_the_library_that_a_plugin_loads(home):
     plugins = home / "lib" / "mmtk"
     for name in ("libmmtk_malloc-mimalloc2.so", "libmmtk_malloc-mimalloc3.so"):
         (plugins / name).touch()
@@ -154,6 +154,11 @@ def test_results_of_mimalloc3_depend_on_its_library(home):
     (plugins / "libmimalloc3.so").touch()
     assert names("malloc-mimalloc3") == ["libjvm.so", "libmmtk_malloc-mimalloc3.so", "libmimalloc3.so"]
     assert names("malloc-mimalloc3-64kpage")[-1] == "libmimalloc3.so"
+    assert names("malloc-mimalloc2") == ["libjvm.so", "libmmtk_malloc-mimalloc2.so"]
+    for plugin, library in (("malloc-mimalloc2-4kblock", "libmimalloc2-4kblock.so"), ("malloc-shardsweep", "libshardsweep_malloc.so")):
+        for name in (f"libmmtk_{plugin}.so", library):
+            (plugins / name).touch()
+        assert names(plugin) == ["libjvm.so", f"libmmtk_{plugin}.so", library]
     assert names("malloc-mimalloc2") == ["libjvm.so", "libmmtk_malloc-mimalloc2.so"]
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! mimalloc 2 or 3 as a shared library, for mmtk-core's malloc mark-sweep. It is loaded by `dlopen`,
-//! for the Java heap alone: the forms of version 2 that can be linked define `malloc`, and would serve
-//! the plugin's own allocations too; version 3 cannot be in one dependency graph with version 1.
+//! A malloc as a shared library, for mmtk-core's malloc mark-sweep: mimalloc 2 or 3, mimalloc with blocks of 4 KiB, or
+//! ours. It is loaded by `dlopen`, for the Java heap alone: the forms of mimalloc 2 that can be linked define `malloc`,
+//! and would serve the plugin's own allocations too; version 3 cannot be in one dependency graph with version 1.
 
 use std::ffi::{c_int, c_void, CStr, CString};
 use std::sync::LazyLock;
@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 /// log2 of the bytes of a page, the unit in which memory of the library is counted.
 pub const LOG_BYTES_IN_MALLOC_PAGE: u8 = crate::util::malloc::library::LOG_BYTES_COUNTED;
 
-/// Where the functions of one version are.
-struct Version {
+/// Where the functions of one library are.
+struct Names {
     /// For `dlopen`, to which `$ORIGIN` is the plugin's folder.
     file: &'static CStr,
     /// What the C library's names of the functions have in front.
@@ -19,14 +19,34 @@ struct Version {
     remedy: &'static str,
 }
 
-const VERSION: Version = if cfg!(feature = "malloc_mimalloc3") {
-    Version {
+const BESIDE: &str = "`make plugin` puts it beside the plugin";
+
+const NAMES: Names = if cfg!(feature = "malloc_mimalloc3") {
+    Names {
         file: c"$ORIGIN/libmimalloc3.so",
         prefix: "mi3_",
-        remedy: "`make plugin` puts it beside the plugin",
+        remedy: BESIDE,
+    }
+} else if cfg!(feature = "malloc_mimalloc1_4kblock") {
+    Names {
+        file: c"$ORIGIN/libmimalloc1-4kblock.so",
+        prefix: "mi_",
+        remedy: BESIDE,
+    }
+} else if cfg!(feature = "malloc_mimalloc2_4kblock") {
+    Names {
+        file: c"$ORIGIN/libmimalloc2-4kblock.so",
+        prefix: "mi_",
+        remedy: BESIDE,
+    }
+} else if cfg!(feature = "malloc_shardsweep") {
+    Names {
+        file: c"$ORIGIN/libshardsweep_malloc.so",
+        prefix: "shardsweep_",
+        remedy: BESIDE,
     }
 } else {
-    Version {
+    Names {
         file: c"libmimalloc.so.2.0",
         prefix: "mi_",
         remedy: "install Debian's package libmimalloc2.0",
@@ -35,12 +55,12 @@ const VERSION: Version = if cfg!(feature = "malloc_mimalloc3") {
 
 fn open() -> Result<*mut c_void, String> {
     // SAFETY: the library's initialisation has no effect on others.
-    let handle = unsafe { libc::dlopen(VERSION.file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    let handle = unsafe { libc::dlopen(NAMES.file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     present(handle)
 }
 
 fn find(library: *mut c_void, name: &str) -> Result<*mut c_void, String> {
-    let symbol = CString::new(format!("{}{name}", VERSION.prefix)).expect("names have no zero");
+    let symbol = CString::new(format!("{}{name}", NAMES.prefix)).expect("names have no zero");
     // SAFETY: the library is loaded, and never unloaded.
     present(unsafe { libc::dlsym(library, symbol.as_ptr()) })
 }
@@ -54,7 +74,7 @@ fn present(found: *mut c_void) -> Result<*mut c_void, String> {
     let reason = unsafe { CStr::from_ptr(libc::dlerror()) }.to_string_lossy();
     // The dynamic linker names a file that it does not find as it was asked for it.
     let reason = reason.trim_start_matches("$ORIGIN/");
-    Err(format!("{reason}: {}", VERSION.remedy))
+    Err(format!("{reason}: {}", NAMES.remedy))
 }
 
 macro_rules! functions {
@@ -66,7 +86,7 @@ macro_rules! functions {
         fn load() -> Result<Library, String> {
             let library = open()?;
             Ok(Library {
-                // SAFETY: the types below are those of mimalloc.h.
+                // SAFETY: the types below are those of the C library.
                 $($name: unsafe {
                     std::mem::transmute::<
                         *mut c_void,

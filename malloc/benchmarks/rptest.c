@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Each thread allocates cells of sizes from 16 bytes to 16 KiB in loops, frees some of them itself and hands the others to the other
+// threads (after the description of rpmalloc's benchmark).
+#include "bench.h"
+#include <stdatomic.h>
+
+enum { PER_LOOP = 1000, LEAST = 16, MOST = 16000 };
+struct cell {
+  struct cell *next;
+};
+static _Atomic(struct cell *) handed[MAX_THREADS];
+
+static void hand(struct cell *cell, size_t to) {
+  struct cell *first = atomic_load(&handed[to]);
+  do cell->next = first;
+  while (!atomic_compare_exchange_weak(&handed[to], &first, cell));
+}
+
+static void free_handed(size_t index) {
+  struct cell *cell = atomic_exchange(&handed[index], NULL);
+  while (cell) {
+    struct cell *next = cell->next;
+    free(cell);
+    cell = next;
+  }
+}
+
+static void *body(void *argument) {
+  size_t index = (size_t)argument;
+  uint64_t seed = random_seed(index);
+  struct cell *cells[PER_LOOP];
+  for (size_t round = 0; round < operations / threads / PER_LOOP; round++) {
+    for (int i = 0; i < PER_LOOP; i++) {
+      // As many in each doubling.
+      size_t most = LEAST + ((size_t)MOST >> random_below(&seed, 10));
+      cells[i] = allocate(LEAST + random_below(&seed, most - LEAST));
+    }
+    for (int i = 0; i < PER_LOOP; i++) {
+      if (i % 3) {
+        free(cells[i]);
+      } else {
+        hand(cells[i], random_below(&seed, threads));
+      }
+    }
+    free_handed(index);
+  }
+  return NULL;
+}
+
+int main(int count, char **arguments) {
+  read_arguments(count, arguments);
+  run_threads(body);
+  for (size_t i = 0; i < threads; i++) free_handed(i);
+  printf("rptest: %zu cells\n", operations / threads / PER_LOOP * PER_LOOP * threads);
+}
