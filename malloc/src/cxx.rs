@@ -46,61 +46,61 @@ fn throw() -> ! {
 
 #[cold]
 #[inline(never)]
-fn retry(align: usize, size: usize) -> *mut c_void {
+fn allocate(align: usize, size: usize) -> *mut c_void {
     loop {
+        let pointer = ours::aligned_alloc(align, size);
+        if !pointer.is_null() {
+            return pointer.cast();
+        }
         if !call_new_handler() {
             throw();
         }
-        let pointer = ours::aligned_alloc(align, size);
-        if !pointer.is_null() {
-            return pointer.cast();
-        }
     }
 }
 
-/// As `retry`, but null in place of an exception.
+/// As `allocate`, but null in place of an exception.
 #[cold]
 #[inline(never)]
-fn retry_nothrow(align: usize, size: usize) -> *mut c_void {
-    while call_new_handler() {
+fn allocate_nothrow(align: usize, size: usize) -> *mut c_void {
+    loop {
         let pointer = ours::aligned_alloc(align, size);
-        if !pointer.is_null() {
+        if !pointer.is_null() || !call_new_handler() {
             return pointer.cast();
         }
     }
-    std::ptr::null_mut()
 }
 
 macro_rules! new {
-    ($($name:ident($($align:ident)?) else $retry:ident $(, $nothrow:ident)?;)*) => {
+    ($($name:ident($($align:ident)?) else $allocate:ident $(, $nothrow:ident)?;)*) => {
         $(
             /// An operator `new`.
             #[no_mangle]
             pub extern "C-unwind" fn $name(size: size_t $(, $align: size_t)? $(, $nothrow: *const c_void)?) -> *mut c_void {
-                let pointer = new!(@allocate size $($align)?);
-                if !pointer.is_null() {
-                    return pointer.cast();
-                }
                 $(let _ = $nothrow;)?
-                $retry(new!(@align $($align)?), size)
+                let pointer = new!(@at_once size $($align)?);
+                if pointer.is_null() {
+                    $allocate(new!(@align $($align)?), size)
+                } else {
+                    pointer.cast()
+                }
             }
         )*
     };
-    (@allocate $size:ident) => { ours::malloc($size) };
-    (@allocate $size:ident $align:ident) => { ours::aligned_alloc($align, $size) };
+    (@at_once $size:ident) => { ours::malloc_at_once($size) };
+    (@at_once $size:ident $align:ident) => { std::ptr::null_mut::<u8>() };
     (@align) => { 8 };
     (@align $align:ident) => { $align };
 }
 
 new! {
-    _Znwm() else retry;
-    _Znam() else retry;
-    _ZnwmSt11align_val_t(align) else retry;
-    _ZnamSt11align_val_t(align) else retry;
-    _ZnwmRKSt9nothrow_t() else retry_nothrow, nothrow;
-    _ZnamRKSt9nothrow_t() else retry_nothrow, nothrow;
-    _ZnwmSt11align_val_tRKSt9nothrow_t(align) else retry_nothrow, nothrow;
-    _ZnamSt11align_val_tRKSt9nothrow_t(align) else retry_nothrow, nothrow;
+    _Znwm() else allocate;
+    _Znam() else allocate;
+    _ZnwmSt11align_val_t(align) else allocate;
+    _ZnamSt11align_val_t(align) else allocate;
+    _ZnwmRKSt9nothrow_t() else allocate_nothrow, nothrow;
+    _ZnamRKSt9nothrow_t() else allocate_nothrow, nothrow;
+    _ZnwmSt11align_val_tRKSt9nothrow_t(align) else allocate_nothrow, nothrow;
+    _ZnamSt11align_val_tRKSt9nothrow_t(align) else allocate_nothrow, nothrow;
 }
 
 macro_rules! delete {
@@ -111,7 +111,7 @@ macro_rules! delete {
             /// # Safety
             /// The pointer is null or came from an operator `new`, and is not used any further.
             #[no_mangle]
-            pub unsafe extern "C" fn $name(pointer: *mut c_void $(, $ignored: $type)*) {
+            pub unsafe extern "C-unwind" fn $name(pointer: *mut c_void $(, $ignored: $type)*) {
                 $(let _ = $ignored;)*
                 // SAFETY: promised by the caller.
                 unsafe { ours::free(pointer.cast()) }

@@ -15,14 +15,14 @@ macro_rules! export {
             /// As there.
             $(#[$attribute])*
             #[no_mangle]
-            pub unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? $body
+            pub unsafe extern "C-unwind" fn $name($($argument: $type),*) $(-> $result)? $body
         )*
     };
 }
 
 export! {
     fn malloc(size: size_t) -> *mut c_void {
-        with_errno(ours::malloc(size))
+        prefixed::shardsweep_malloc(size)
     }
 
     fn calloc(count: size_t, size: size_t) -> *mut c_void {

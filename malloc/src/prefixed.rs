@@ -23,7 +23,19 @@ fn set_errno(error: c_int) {
 
 /// As `malloc`.
 #[no_mangle]
-pub extern "C" fn shardsweep_malloc(size: size_t) -> *mut c_void {
+pub extern "C-unwind" fn shardsweep_malloc(size: size_t) -> *mut c_void {
+    let pointer = ours::malloc_at_once(size);
+    if pointer.is_null() {
+        malloc_slowly(size)
+    } else {
+        pointer.cast()
+    }
+}
+
+// With an ABI that lets exceptions through, a call at the end is a jump, and the path before it needs no frame.
+#[cold]
+#[inline(never)]
+extern "C-unwind" fn malloc_slowly(size: size_t) -> *mut c_void {
     with_errno(ours::malloc(size))
 }
 
@@ -38,7 +50,7 @@ pub extern "C" fn shardsweep_calloc(count: size_t, size: size_t) -> *mut c_void 
 /// # Safety
 /// As there.
 #[no_mangle]
-pub unsafe extern "C" fn shardsweep_free(pointer: *mut c_void) {
+pub unsafe extern "C-unwind" fn shardsweep_free(pointer: *mut c_void) {
     // SAFETY: promised by the caller.
     unsafe { ours::free(pointer.cast()) }
 }

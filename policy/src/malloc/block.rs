@@ -38,7 +38,7 @@ pub struct Block {
     /// Cells in the block.
     pub(crate) reserved: Cell<u32>,
     pub(crate) bin: Cell<u8>,
-    /// Calls of the generic path until the empty block is given back; 0 if that is not planned.
+    /// Calls of the generic path until the block is given back if it is empty; 0 if that is not planned.
     pub(crate) retire: Cell<u8>,
     /// Whether no page of it was touched before it was claimed.
     pub(crate) fresh: Cell<bool>,

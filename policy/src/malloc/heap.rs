@@ -89,14 +89,20 @@ impl Heap {
     /// Address of a cell of at least `size` bytes, or 0 if the OS has no memory.
     #[inline(always)]
     pub(crate) fn allocate(&self, size: usize) -> usize {
-        if size <= SMALL_BYTES {
-            // SAFETY: the table holds addresses of headers of blocks in this heap, or that of the empty one.
-            let block = unsafe { &*self.direct[(size + 7) >> 3].get() };
-            if let Some(cell) = block.pop() {
-                return cell;
-            }
+        match self.allocate_at_once(size) {
+            Some(cell) => cell,
+            None => self.allocate_slowly(size),
         }
-        self.allocate_slowly(size)
+    }
+
+    /// As [`allocate`](Heap::allocate), if the cell is small and the first block of its bin has a free one.
+    #[inline(always)]
+    pub(crate) fn allocate_at_once(&self, size: usize) -> Option<usize> {
+        if size > SMALL_BYTES {
+            return None;
+        }
+        // SAFETY: the table holds addresses of headers of blocks in this heap, or that of the empty one.
+        unsafe { &*self.direct[(size + 7) >> 3].get() }.pop()
     }
 
     #[cold]
@@ -248,6 +254,7 @@ impl Heap {
 
     /// Moves a block that has no free cell to the full list, unless a cell is freed meanwhile.
     fn to_full(&self, block: &Block) {
+        block.retire.set(0);
         self.remove(block);
         self.push_full(block);
         block.collect();
@@ -307,14 +314,20 @@ impl Heap {
             let bin = bins.trailing_zeros() as usize;
             bins &= bins - 1;
             let block = self.queues[bin].first();
-            let block = block.filter(|block| block.retire.get() != 0 && block.used.get() == 0);
-            if let Some(block) = block {
-                block.retire.set(block.retire.get() - 1);
-                if block.retire.get() != 0 {
+            if let Some(block) = block.filter(|block| block.retire.get() != 0) {
+                let calls = if block.used.get() == 0 {
+                    block.retire.get() - 1
+                } else {
+                    0
+                };
+                block.retire.set(calls);
+                if calls != 0 {
                     continue;
                 }
-                self.remove(block);
-                release::release(block);
+                if block.used.get() == 0 {
+                    self.remove(block);
+                    release::release(block);
+                }
             }
             self.retired.set(self.retired.get() & !(1 << bin));
         }

@@ -53,7 +53,7 @@ mod thread;
 
 pub use api::{
     aligned_alloc, aligned_realloc, calloc, free, heap_aligned_alloc, heap_calloc, heap_malloc,
-    malloc, realloc, usable_size,
+    malloc, malloc_at_once, realloc, usable_size,
 };
 pub use heap::{set_deferred_free, DeferredFree, Heap};
 pub use thread::start_process;

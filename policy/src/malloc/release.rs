@@ -24,7 +24,8 @@ pub(crate) unsafe fn free(cell: usize) {
     // SAFETY: promised by the caller.
     let block = unsafe { block_of(cell) };
     if block.owner.load(Relaxed) == thread::default_heap().addr() {
-        if block.push_local(cell) == 0 {
+        // A block that falls empty again and again is planned for already.
+        if block.push_local(cell) == 0 && block.retire.get() == 0 {
             fell_empty(block);
         }
     } else {
