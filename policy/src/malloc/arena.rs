@@ -6,7 +6,7 @@
 
 use super::block::Block;
 use super::chunk::{Chunk, HEADER_PAGES, MAX_BLOCK_PAGES};
-use super::{options, os, secure};
+use super::{options, os};
 use crate::config::{CHUNK_BYTES, PAGE_BYTES};
 use crate::pages::{runs, Source, Wanted, CHUNK_PAGES};
 use std::ops::Range;
@@ -92,9 +92,8 @@ impl Arena {
         chunk.set_slots(run.clone(), slot);
         let block = chunk.block(slot);
         let start = chunk.start() + run.start * PAGE_BYTES;
-        let end = chunk.start() + run.end * PAGE_BYTES;
+        chunk.guards.set(chunk, run.clone());
         block.init(bin, cell_bytes, start, run);
-        block.guarded.set(secure::guard_block(end));
         block.fresh.set(dirty == 0);
         self.counters.blocks_claimed.fetch_add(1, Relaxed);
         Some(block)
@@ -210,6 +209,7 @@ impl Arena {
         let (start, bytes) = chunk.block_pages();
         if os::map_at(start, bytes) {
             self.parked.fetch_sub(1, Relaxed);
+            chunk.guards.forget();
             Some(chunk)
         } else {
             chunk.parked.store(true, Release);
@@ -223,9 +223,6 @@ impl Arena {
         let chunk = unsafe { Chunk::at(Chunk::start_of(block.start.get() + 1)) };
         let start = block.first_page.get() as usize;
         let end = start + block.pages.get() as usize;
-        if block.guarded.get() {
-            secure::unguard_block(chunk.start() + end * PAGE_BYTES);
-        }
         let touched = if block.fresh.get() {
             start + block.touched_bytes().div_ceil(PAGE_BYTES)
         } else {

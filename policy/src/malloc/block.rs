@@ -42,8 +42,6 @@ pub struct Block {
     pub(crate) retire: Cell<u8>,
     /// Whether no page of it was touched before it was claimed.
     pub(crate) fresh: Cell<bool>,
-    /// Whether its last page is one without access.
-    pub(crate) guarded: Cell<bool>,
     pub(crate) cell_bytes: Cell<usize>,
     pub(crate) start: Cell<usize>,
     /// The neighbours in its queue.
@@ -75,7 +73,6 @@ impl Block {
         bin: Cell::new(0),
         retire: Cell::new(0),
         fresh: Cell::new(false),
-        guarded: Cell::new(false),
         cell_bytes: Cell::new(0),
         start: Cell::new(0),
         next: Cell::new(std::ptr::null()),
@@ -165,8 +162,13 @@ impl Block {
             self.put_back(taken);
         }
         if self.free.get() == 0 {
-            self.free.set(self.local_free.replace(0));
+            self.reuse_local();
         }
+    }
+
+    /// Makes the cells that the owner freed those to be handed out, of which there are none.
+    pub(crate) fn reuse_local(&self) {
+        self.free.set(self.local_free.replace(0));
     }
 
     /// Joins a list of cells that other threads freed to the local-free list.

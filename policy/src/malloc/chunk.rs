@@ -34,6 +34,7 @@ pub(crate) struct Chunk {
     pub pages: Pages,
     /// For each header whether the block may be abandoned.
     pub abandoned: AtomicU64,
+    pub guards: secure::Guards,
     /// Whether its pages but the header are not mapped. They are claimed then.
     pub parked: AtomicBool,
     /// Number of the chunk in the arena.

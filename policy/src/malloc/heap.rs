@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 /// Calls of the generic path for which a bin keeps its only block although it is empty.
 const RETIRE_CALLS: u8 = 16;
+/// How often a thread may use again what it freed in a block without a generic call.
+const SHORT_CALLS: u8 = 7;
 /// Generic calls between looks at the time.
 const CALLS_PER_LOOK: u64 = 64;
 /// Generic calls between collections of blocks that no allocation looks at.
@@ -50,6 +52,8 @@ pub struct Heap {
     /// Of a default heap the first of the other heaps of the thread; of those the next one.
     pub(crate) next: Cell<*const Heap>,
     heartbeat: Cell<u64>,
+    /// How often the cells of a block may be used again before the next generic call.
+    short_calls: Cell<u8>,
     /// By bin whether its only block is empty.
     retired: Cell<u128>,
     in_deferred_free: Cell<bool>,
@@ -72,6 +76,7 @@ impl Heap {
         thread: Cell::new(std::ptr::null()),
         next: Cell::new(std::ptr::null()),
         heartbeat: Cell::new(0),
+        short_calls: Cell::new(0),
         retired: Cell::new(0),
         in_deferred_free: Cell::new(false),
     };
@@ -108,9 +113,8 @@ impl Heap {
     #[cold]
     #[inline(never)]
     fn allocate_slowly(&self, size: usize) -> usize {
-        if size > SMALL_BYTES && size <= sizes::MAX_BINNED_BYTES {
-            let first = self.queues[sizes::bin(size).index()].first();
-            if let Some(cell) = first.and_then(Block::pop) {
+        if size <= sizes::MAX_BINNED_BYTES {
+            if let Some(cell) = self.allocate_from_first(sizes::bin(size)) {
                 return cell;
             }
         }
@@ -118,6 +122,20 @@ impl Heap {
             Some(heap) => heap.allocate_generic(size),
             None => 0,
         }
+    }
+
+    /// A cell of the first block of the bin, of those to be handed out, or else of those that the owner freed.
+    fn allocate_from_first(&self, bin: Bin) -> Option<usize> {
+        let first = self.queues[bin.index()].first()?;
+        if first.free.get() == 0 {
+            let left = self.short_calls.get().checked_sub(1)?;
+            if first.secret.coin() {
+                return None;
+            }
+            self.short_calls.set(left);
+            first.reuse_local();
+        }
+        first.pop()
     }
 
     /// The generic path: everything that is not done at each allocation, and then the allocation.
@@ -135,6 +153,7 @@ impl Heap {
     pub(crate) fn beat(&self) {
         let beat = self.heartbeat.get() + 1;
         self.heartbeat.set(beat);
+        self.short_calls.set(SHORT_CALLS);
         self.call_deferred_free(false);
         self.free_delayed();
         self.release_retired();

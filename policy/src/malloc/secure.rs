@@ -15,7 +15,9 @@ use super::cell;
 use super::chunk::{block_of, Chunk};
 use super::{os, statistics, thread};
 use crate::config::{LOG_CHUNK_BYTES, PAGE_BYTES};
+use crate::pages::CHUNK_PAGES;
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
@@ -256,24 +258,48 @@ impl Block {
 
 static GUARDS: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes the page at the end of a block one without access. False if there are too many of them.
-pub(crate) fn guard_block(end: usize) -> bool {
-    if !ON || GUARDS.load(Relaxed) >= MAX_GUARDS || !os::protect(end - PAGE_BYTES, PAGE_BYTES) {
-        return false;
-    }
-    GUARDS.fetch_add(1, Relaxed);
-    true
-}
+/// The pages of a chunk without access: those at the end of a block, and of one that was there and may be again.
+pub(crate) struct Guards([AtomicU64; if ON { CHUNK_PAGES / 64 } else { 0 }]);
 
-/// Makes such a page one as any other.
-pub(crate) fn unguard_block(end: usize) {
-    if !os::unprotect(end - PAGE_BYTES, PAGE_BYTES) {
-        // Without a mapping to spare, the page could not be used.
-        os::print(b"shardsweep: the OS refuses access to a page\n");
-        // SAFETY: it may be called at any time.
-        unsafe { libc::abort() }
+impl Guards {
+    /// Makes the last of `pages`, which the caller has claimed for a block, one without access, unless there are too many of
+    /// them, and the others such as any.
+    pub fn set(&self, chunk: &Chunk, pages: Range<usize>) {
+        if !ON {
+            return;
+        }
+        let last = pages.end - 1;
+        for page in (pages.start..last).filter(|&page| self.has(page)) {
+            self.remove(chunk, page);
+        }
+        let few = GUARDS.load(Relaxed) < MAX_GUARDS;
+        if !self.has(last) && few && os::protect(chunk.start() + last * PAGE_BYTES, PAGE_BYTES) {
+            self.0[last / 64].fetch_or(1 << (last % 64), Relaxed);
+            GUARDS.fetch_add(1, Relaxed);
+        }
     }
-    GUARDS.fetch_sub(1, Relaxed);
+
+    /// The chunk was mapped anew.
+    pub fn forget(&self) {
+        for word in &self.0 {
+            GUARDS.fetch_sub(word.swap(0, Relaxed).count_ones() as usize, Relaxed);
+        }
+    }
+
+    fn has(&self, page: usize) -> bool {
+        self.0[page / 64].load(Relaxed) >> (page % 64) & 1 != 0
+    }
+
+    fn remove(&self, chunk: &Chunk, page: usize) {
+        if !os::unprotect(chunk.start() + page * PAGE_BYTES, PAGE_BYTES) {
+            // Without a mapping to spare, the page could not be used.
+            os::print(b"shardsweep: the OS refuses access to a page\n");
+            // SAFETY: it may be called at any time.
+            unsafe { libc::abort() }
+        }
+        self.0[page / 64].fetch_and(!(1 << (page % 64)), Relaxed);
+        GUARDS.fetch_sub(1, Relaxed);
+    }
 }
 
 /// Makes the last page before `end`, which is that of something that stays until it is unmapped, one without access.

@@ -12,7 +12,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -142,21 +141,15 @@ def _digests(libraries: dict[str, str]) -> dict[str, str]:
 def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, tuple]:
     """What the program says; and wall, user and system seconds, and KiB resident at most."""
     program, threads, operations = point
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LD_", "SHARDSWEEP_", "MALLOC_"))}
-    if library:
-        environment["LD_PRELOAD"] = library
-    began = time.perf_counter()
-    process = subprocess.Popen(
-        [folder / program, str(threads), str(operations)], env=environment, stdout=subprocess.PIPE, text=True
-    )
-    said = process.stdout.read().strip()
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stdout.close()
-    if process.returncode != 0 or not said:
-        raise UserError(f"{program} {threads} {operations} on {library or 'the C library'} ends with {process.returncode}")
-    return said, (f"{wall:.4f}", f"{usage.ru_utime:.4f}", f"{usage.ru_stime:.4f}", usage.ru_maxrss)
+    unset = ("LD_", "SHARDSWEEP_", "MALLOC_", "MIMALLOC_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(unset)}
+    command = [folder / "measure", library, folder / program, str(threads), str(operations)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or not done.stdout.strip():
+        what = f"{program} {threads} {operations} on {library or 'the C library'}"
+        raise UserError(f"{what} ends with {done.returncode}: {done.stderr.strip()}")
+    *micros, peak = done.stderr.split()
+    return done.stdout.strip(), (*(f"{int(each) / 1e6:.6f}" for each in micros), peak)
 
 
 def medians(folder: Path) -> pd.DataFrame:
