@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -248,7 +249,7 @@ static void *churn(void *argument) {
 static void fork_under_load(void) {
   pthread_t threads[3];
   for (uintptr_t i = 0; i < 3; i++) CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
-  for (int round = 0; round < 10; round++) {
+  for (int round = 0; round < 50; round++) {
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
@@ -268,6 +269,35 @@ static void fork_under_load(void) {
   }
   stop = 1;
   for (int i = 0; i < 3; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+static volatile sig_atomic_t signals;
+
+static void on_signal(int number) {
+  (void)number;
+  signals++;
+}
+
+// Signals whose handlers do not allocate, in the middle of what does.
+static void interrupted(void) {
+  struct sigaction action = {.sa_handler = on_signal};
+  struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+  CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
+  unsigned seed = 1;
+  unsigned char *all[256] = {NULL};
+  size_t bytes[256];
+  while (signals < 200) {
+    seed = seed * 1103515245 + 12345;
+    unsigned i = seed >> 8 & 255;
+    CHECK(!all[i] || holds(all[i], bytes[i], i));
+    free(all[i]);
+    bytes[i] = seed >> 16 & (i % 16 ? 1023 : 0xffff);
+    all[i] = hide(malloc(bytes[i]));
+    CHECK(all[i]);
+    fill(all[i], bytes[i], i);
+  }
+  CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
+  for (int i = 0; i < 256; i++) free(all[i]);
 }
 
 // A ring between two threads: what one allocates, the other frees.
@@ -317,6 +347,7 @@ static const struct {
              {"no-memory", no_memory},
              {"threads", threads_come_and_go},
              {"fork", fork_under_load},
+             {"interrupted", interrupted},
              {"producer-consumer", producer_and_consumer}};
 
 int main(int count, char **arguments) {

@@ -11,8 +11,10 @@ use crate::size_class::Bin;
 use std::ptr::{null_mut, with_exposed_provenance};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Abandoned blocks that one search looks at, at most.
+/// Abandoned blocks that one search becomes the owner of, at most, if only for a moment.
 const MAX_VISITS: usize = 32;
+/// Chunks that one search looks through, at most.
+const MAX_CHUNKS: usize = 64;
 
 /// Gives up a block of the calling thread that is in no queue, and in which no free is delayed.
 pub(crate) fn abandon(block: &'static Block) {
@@ -41,50 +43,71 @@ fn note(block: &Block, abandoned: bool) {
     let start = Chunk::start_of(block.start.get());
     // SAFETY: the header of a block is in its chunk, which stays.
     let chunk = unsafe { &*with_exposed_provenance::<Chunk>(start) };
-    let bit = 1 << Chunk::slot(block.first_page.get() as usize);
+    let slot = Chunk::slot(block.first_page.get() as usize);
+    let bin = block.bin.get();
+    let of_bin = ARENA.abandoned.get(bin as usize);
     if abandoned {
-        chunk.abandoned.fetch_or(bit, Relaxed);
-        ARENA.abandoned.fetch_add(1, Relaxed);
+        chunk.abandoned_bins[slot].store(bin, Relaxed);
+        chunk.abandoned.fetch_or(1 << slot, Relaxed);
+        of_bin.inspect(|count| _ = count.fetch_add(1, Relaxed));
     } else {
-        chunk.abandoned.fetch_and(!bit, Relaxed);
-        ARENA.abandoned.fetch_sub(1, Relaxed);
+        chunk.abandoned.fetch_and(!(1 << slot), Relaxed);
+        of_bin.inspect(|count| _ = count.fetch_sub(1, Relaxed));
+    }
+}
+
+/// The calling thread, whose heap this is, has become the owner of a block that was abandoned, by freeing a cell of it; the
+/// cells of the list were freed before. It keeps the block, unless it has some of the bin, so that what a thread holds that only
+/// frees stays bounded.
+pub(crate) fn claimed_by_free(heap: &Heap, block: &'static Block, list: usize, cell: usize) {
+    if !block.is_single() && heap.has_several(block.bin.get()) {
+        note(block, false);
+        block.put_back(list);
+        block.push_local(cell);
+        abandon(block);
+    } else {
+        claimed(heap, block, list);
+        release::free_own(block, cell);
     }
 }
 
 /// The calling thread, whose heap this is, has become the owner of a block that was abandoned, with cells that were freed.
-pub(crate) fn claimed(heap: &Heap, block: &'static Block, list: usize) {
+fn claimed(heap: &Heap, block: &'static Block, list: usize) {
     note(block, false);
     ARENA.counters.blocks_adopted.fetch_add(1, Relaxed);
     heap.take_over(block, list);
 }
 
-/// An abandoned block of the bin that has a free cell, for the heap. On the way, empty blocks are released.
+/// An abandoned block of the bin that has a free cell, for the heap. On the way, blocks are released whose cells were all
+/// freed by threads that cannot own them.
 pub(crate) fn adopt(heap: &Heap, bin: Bin) -> Option<&'static Block> {
-    if ARENA.abandoned.load(Relaxed) == 0 {
+    if ARENA.abandoned[bin.index()].load(Relaxed) == 0 {
         return None;
     }
     let (len, from) = (ARENA.len(), ARENA.adopt_from.load(Relaxed));
     let mut visits = 0;
-    for step in 0..len {
+    for step in 0..len.min(MAX_CHUNKS) {
         let index = (from + step) % len;
         let Some(chunk) = ARENA.chunk(index) else {
             continue;
         };
         let mut slots = chunk.abandoned.load(Relaxed);
-        while slots != 0 {
-            let block = chunk.block(slots.trailing_zeros() as usize);
+        while slots != 0 && visits < MAX_VISITS {
+            let slot = slots.trailing_zeros() as usize;
             slots &= slots - 1;
+            let block = chunk.block(slot);
+            let of_bin = chunk.abandoned_bins[slot].load(Relaxed) as usize == bin.index();
+            if !of_bin && block.thread_free.first() == 0 {
+                continue;
+            }
             visits += 1;
             if let Some(block) = try_adopt(heap, block, bin) {
                 ARENA.adopt_from.store(index, Relaxed);
                 return Some(block);
             }
         }
-        if visits >= MAX_VISITS {
-            ARENA.adopt_from.store(index + 1, Relaxed);
-            return None;
-        }
     }
+    ARENA.adopt_from.store(from + MAX_CHUNKS, Relaxed);
     None
 }
 

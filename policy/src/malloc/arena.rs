@@ -9,6 +9,7 @@ use super::chunk::{Chunk, HEADER_PAGES, MAX_BLOCK_PAGES};
 use super::{options, os};
 use crate::config::{CHUNK_BYTES, PAGE_BYTES};
 use crate::pages::{runs, Source, Wanted, CHUNK_PAGES};
+use crate::size_class::MAX_BINS;
 use std::ops::Range;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -36,8 +37,8 @@ pub(crate) struct Arena {
     dirty_pages: AtomicUsize,
     /// When dirty pages are to be given back, in milliseconds; 0 where there are none.
     reset_at: AtomicU64,
-    /// Blocks without an owner.
-    pub abandoned: AtomicUsize,
+    /// By bin the blocks without an owner.
+    pub abandoned: [AtomicUsize; MAX_BINS],
     /// Chunks that are unmapped but for their header.
     parked: AtomicUsize,
     /// The chunk at which the next search for an abandoned block begins.
@@ -51,7 +52,7 @@ pub(crate) static ARENA: Arena = Arena {
     room: [const { AtomicU64::new(0) }; MAX_CHUNKS / 64],
     dirty_pages: AtomicUsize::new(0),
     reset_at: AtomicU64::new(0),
-    abandoned: AtomicUsize::new(0),
+    abandoned: [const { AtomicUsize::new(0) }; MAX_BINS],
     parked: AtomicUsize::new(0),
     adopt_from: AtomicUsize::new(0),
     counters: Counters {

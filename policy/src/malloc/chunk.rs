@@ -15,7 +15,7 @@ use std::cell::Cell;
 use std::mem::offset_of;
 use std::ops::Range;
 use std::ptr::with_exposed_provenance;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8};
 
 /// Pages of the shortest block.
 pub(crate) const MIN_BLOCK_PAGES: usize = 16;
@@ -34,6 +34,8 @@ pub(crate) struct Chunk {
     pub pages: Pages,
     /// For each header whether the block may be abandoned.
     pub abandoned: AtomicU64,
+    /// The bins of those blocks, as far as a search goes: what is certain only the owner of the block knows.
+    pub abandoned_bins: [AtomicU8; SLOTS],
     pub guards: secure::Guards,
     /// Whether its pages but the header are not mapped. They are claimed then.
     pub parked: AtomicBool,

@@ -11,8 +11,8 @@ use super::{abandoned, large, release, sizes, thread};
 use crate::size_class::{Bin, MAX_BINS, SMALL_BYTES};
 use crate::thread_free::DelayedFree;
 use std::cell::Cell;
+use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Relaxed, Release};
-use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 /// Calls of the generic path for which a bin keeps its only block although it is empty.
 const RETIRE_CALLS: u8 = 16;
@@ -26,7 +26,7 @@ const CALLS_PER_COLLECTION: u64 = 10_000;
 /// What the program does at each call of the generic path: see [`set_deferred_free`].
 pub type DeferredFree = extern "C" fn(force: bool, heartbeat: u64, argument: *mut std::ffi::c_void);
 
-static DEFERRED_FREE: AtomicUsize = AtomicUsize::new(0);
+static DEFERRED_FREE: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 static DEFERRED_ARGUMENT: AtomicPtr<std::ffi::c_void> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Has `hook` called with `argument` at each call of the generic path of any heap, which happens after a bounded number of
@@ -34,7 +34,8 @@ static DEFERRED_ARGUMENT: AtomicPtr<std::ffi::c_void> = AtomicPtr::new(std::ptr:
 /// allocate and free, and is not called again meanwhile.
 pub fn set_deferred_free(hook: Option<DeferredFree>, argument: *mut std::ffi::c_void) {
     DEFERRED_ARGUMENT.store(argument, Relaxed);
-    DEFERRED_FREE.store(hook.map_or(0, |hook| hook as usize), Release);
+    let hook = hook.map_or(std::ptr::null_mut(), |hook| hook as *mut ());
+    DEFERRED_FREE.store(hook, Release);
 }
 
 /// The blocks from which one thread allocates. A thread has one by default, and as many more as it makes.
@@ -172,7 +173,7 @@ impl Heap {
 
     fn call_deferred_free(&self, force: bool) {
         let hook = DEFERRED_FREE.load(Relaxed);
-        if hook == 0 || self.in_deferred_free.replace(true) {
+        if hook.is_null() || self.in_deferred_free.replace(true) {
             return;
         }
         // SAFETY: `set_deferred_free` stored a function of this type.
@@ -298,6 +299,12 @@ impl Heap {
         let bin = Bin::from_index(block.bin.get() as usize);
         self.queues[bin.index()].push_back(block);
         self.first_changed(bin);
+    }
+
+    /// Whether there are two blocks or more that may have free cells of the bin.
+    pub(crate) fn has_several(&self, bin: u8) -> bool {
+        let queue = &self.queues[bin as usize];
+        queue.first().is_some() && !queue.has_one()
     }
 
     /// Takes a block out of its queue.

@@ -81,8 +81,7 @@ fn free_of_other(block: &'static Block, cell: usize) {
         Pushed::Claimed(list) => {
             // SAFETY: the default heap of a thread stays while the thread runs.
             let heap: &Heap = unsafe { &*mine };
-            abandoned::claimed(heap, block, list);
-            free_own(block, cell);
+            abandoned::claimed_by_free(heap, block, list, cell);
         }
     }
 }
