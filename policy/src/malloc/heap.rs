@@ -16,8 +16,8 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// Calls of the generic path for which a bin keeps its only block although it is empty.
 const RETIRE_CALLS: u8 = 16;
-/// How often a thread may use again what it freed in a block without a generic call.
-const SHORT_CALLS: u8 = 7;
+/// How many cells a thread may use again that it freed without a generic call between.
+const SHORT_CELLS: u32 = 512;
 /// Generic calls between looks at the time.
 const CALLS_PER_LOOK: u64 = 64;
 /// Generic calls between collections of blocks that no allocation looks at.
@@ -53,8 +53,8 @@ pub struct Heap {
     /// Of a default heap the first of the other heaps of the thread; of those the next one.
     pub(crate) next: Cell<*const Heap>,
     heartbeat: Cell<u64>,
-    /// How often the cells of a block may be used again before the next generic call.
-    short_calls: Cell<u8>,
+    /// How many cells may be used again before the next generic call.
+    short_cells: Cell<u32>,
     /// By bin whether its only block is empty.
     retired: Cell<u128>,
     in_deferred_free: Cell<bool>,
@@ -77,7 +77,7 @@ impl Heap {
         thread: Cell::new(std::ptr::null()),
         next: Cell::new(std::ptr::null()),
         heartbeat: Cell::new(0),
-        short_calls: Cell::new(0),
+        short_cells: Cell::new(0),
         retired: Cell::new(0),
         in_deferred_free: Cell::new(false),
     };
@@ -129,11 +129,12 @@ impl Heap {
     fn allocate_from_first(&self, bin: Bin) -> Option<usize> {
         let first = self.queues[bin.index()].first()?;
         if first.free.get() == 0 {
-            let left = self.short_calls.get().checked_sub(1)?;
+            let cells = first.capacity.get() - first.used.get();
+            let left = self.short_cells.get().checked_sub(cells)?;
             if first.secret.coin() {
                 return None;
             }
-            self.short_calls.set(left);
+            self.short_cells.set(left);
             first.reuse_local();
         }
         first.pop()
@@ -154,7 +155,7 @@ impl Heap {
     pub(crate) fn beat(&self) {
         let beat = self.heartbeat.get() + 1;
         self.heartbeat.set(beat);
-        self.short_calls.set(SHORT_CALLS);
+        self.short_cells.set(SHORT_CELLS);
         self.call_deferred_free(false);
         self.free_delayed();
         self.release_retired();

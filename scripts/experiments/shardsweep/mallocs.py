@@ -44,7 +44,8 @@ ONE_THREAD = ("cfrac", "espresso")
 # Of these, what they hold is that of a queue whose length is chance.
 MEMORY_BY_CHANCE = ("xmalloc-test",)
 COLUMNS = ("program", "threads", "operations", "allocator", "round", "wall", "user", "system", "peak_kib")
-# Frees nothing: it says what the programs cost without an allocator, and is no competitor. In the others memory would not suffice.
+# Frees nothing: it says what the programs cost without an allocator, and is no competitor. Memory does not suffice for
+# the other programs.
 BOUND = "bump"
 BOUNDED = ("cache-scratch", "cache-thrash", "threadtest", "alloc-test", "mstress", "cfrac", "espresso")
 OURS = "shardsweep"
@@ -135,7 +136,7 @@ def measure(options: argparse.Namespace, libraries: dict[str, str]) -> None:
 
 
 def _digests(libraries: dict[str, str]) -> dict[str, str]:
-    return {name: machine.digest(Path(library)) if library else "the C library's" for name, library in libraries.items()}
+    return {name: machine.digest(Path(file)) if file else "the C library's" for name, file in libraries.items()}
 
 
 def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, tuple]:
@@ -167,7 +168,7 @@ def ratios(table: pd.DataFrame, column: str, baseline: str) -> pd.DataFrame:
     if baseline not in wide:
         raise UserError(f"the baseline {baseline} was not measured: {', '.join(wide)}")
     order = [name for name in table["allocator"].unique() if name in wide]
-    return wide[order].div(wide[baseline], axis=0).dropna(subset=[name for name in order if name != BOUND])
+    return wide[order].div(wide[baseline], axis=0).dropna(subset=[each for each in order if each != BOUND])
 
 
 def report(folder: Path, baseline: str) -> None:
@@ -180,7 +181,8 @@ def report(folder: Path, baseline: str) -> None:
         head = ["program", "threads", *relative.columns]
         lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
         for (program, threads), row in relative.iterrows():
-            lines.append(f"| {program} | {threads} | " + " | ".join("" if pd.isna(value) else f"{value:.2f}" for value in row) + " |")
+            cells = ("" if pd.isna(value) else f"{value:.2f}" for value in row)
+            lines.append(f"| {program} | {threads} | " + " | ".join(cells) + " |")
         lines.append("| geometric mean | | " + " | ".join(f"{value:.3f}" for value in means) + " |")
         parts.append(f"## {title}\n\n" + "\n".join(lines) + "\n")
         _plot(folder, relative, column, f"{title}, relative to {baseline}")
@@ -198,12 +200,13 @@ def _goals(table: pd.DataFrame) -> str:
     against = (wide[OURS] / wide[rivals].min(axis=1)).dropna()
     worst = against.idxmax()
     text = (
-        f"Time of {OURS} relative to the best of {', '.join(rivals)} at each point: geometric mean {stats.gmean(against):.3f}, "
-        f"at worst {against.max():.2f} in {worst[0]} with {worst[1]} threads.\n"
+        f"Time of {OURS} relative to the best of {', '.join(rivals)} at each point: geometric mean "
+        f"{stats.gmean(against):.3f}, at worst {against.max():.2f} in {worst[0]} with {worst[1]} threads.\n"
     )
     secure = f"{OURS}-secure"
     if secure in wide:
-        text += f"Secure mode relative to {OURS}: geometric mean {stats.gmean((wide[secure] / wide[OURS]).dropna()):.3f}.\n"
+        mean = stats.gmean((wide[secure] / wide[OURS]).dropna())
+        text += f"Secure mode relative to {OURS}: geometric mean {mean:.3f}.\n"
     return text
 
 

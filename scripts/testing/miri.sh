@@ -6,12 +6,12 @@
 # Usage: miri.sh
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 
 main() {
   local feature
   cargo +nightly miri --version >/dev/null 2>&1 || die "there is no Miri: run \`rustup toolchain install nightly --component miri,rust-src\`"
-  ./patch-crate.sh
+  ../building/patch-crate.sh
   # Cells are found by arithmetic on addresses, and what is mapped for good is never given back.
   export MIRIFLAGS="-Zmiri-permissive-provenance -Zmiri-ignore-leaks -Zmiri-disable-isolation"
   for feature in malloc secure; do
