@@ -10,8 +10,8 @@ LIBRARY=$OUT/libshardsweep_malloc.so
 SECURE=$OUT/libshardsweep_malloc_secure.so
 WORK=$OUT/malloc
 
-# preloaded COMMAND...: runs it on our malloc, for two minutes at most.
-preloaded() { LD_PRELOAD=$LIBRARY timeout 120 "$@"; }
+# preloaded COMMAND...: runs it on our malloc, for five minutes at most.
+preloaded() { LD_PRELOAD=$LIBRARY timeout 300 "$@"; }
 
 # same NAME COMMAND...: the command says the same on our malloc as on the C library's.
 same() {
@@ -72,6 +72,93 @@ rust_program() {
   cat <<'END'
 use std::collections::HashMap;
 fn main() {
+    let mut counts = HashMap::new();
+    for i in 0..1000u64 {
+        *counts.entry(i % 7).or_insert(0u64) += i;
+    }
+    let mut all: Vec<_> = counts.into_iter().collect();
+    all.sort();
+    println!("{all:?}");
+}
+END
+}
+
+# With the compiler, inflation and threads of the virtual machine, which allocate by malloc.
+java_program() {
+  cat <<'END'
+public class Program {
+    public static void main(String[] arguments) throws Exception {
+        var words = new java.util.ArrayList<String>();
+        for (int i = 0; i < 200_000; i++) words.add("word" + i * 7919L % 10007);
+        var deflater = new java.util.zip.Deflater();
+        deflater.setInput(words.toString().getBytes());
+        deflater.finish();
+        var threads = new java.util.ArrayList<Thread>();
+        var sum = new java.util.concurrent.atomic.AtomicLong();
+        for (int i = 0; i < 50; i++) threads.add(new Thread(() -> words.forEach(word -> sum.addAndGet(word.hashCode()))));
+        for (var thread : threads) thread.start();
+        for (var thread : threads) thread.join();
+        System.out.println(words.size() + " " + deflater.deflate(new byte[1 << 21]) + " " + sum);
+    }
+}
+END
+}
+
+# What was said at the end of a program shows that it was on our malloc.
+served() { grep -q "^shardsweep: blocks claimed [1-9]" "$1" || die "$2 was not on our malloc: $(tail -n 3 "$1")"; }
+
+python_tests() {
+  preloaded python3 -m test -q test_json test_dict test_list test_re test_gc test_thread test_queue test_zlib \
+    >"$WORK/found" 2>&1 || die "Python's tests fail: $(grep -E '^(FAIL|ERROR)|failed' "$WORK/found" | head -n 5)"
+  grep -qx "Result: SUCCESS" "$WORK/found" || die "Python's tests do not say that they pass"
+  say "python3 -m test: passes"
+}
+
+# ask COMMAND...: what the server answers.
+ask() { redis-cli -s "$WORK/redis.socket" "$@"; }
+
+redis() {
+  local server pid
+  SHARDSWEEP_SHOW_STATS=1 LD_PRELOAD=$LIBRARY redis-server --port 0 --unixsocket "$WORK/redis.socket" --save '' --dir "$WORK" >"$WORK/redis.log" 2>&1 &
+  server=$!
+  # Whatever fails below, it ends.
+  trap 'kill "$server" 2>/dev/null || true' RETURN EXIT
+  for ((wait = 0; wait < 100; wait++)); do
+    [[ $(ask ping 2>/dev/null) == PONG ]] && break
+    sleep 0.2
+  done
+  redis-benchmark -s "$WORK/redis.socket" -n 20000 -r 5000 -d 200 -q -t set,lpush,lrange_100 >/dev/null || die "redis-benchmark fails"
+  redis-benchmark -s "$WORK/redis.socket" -n 5000 -q rpush counted x >/dev/null || die "redis-benchmark fails"
+  [[ $(ask llen counted) == 5000 && $(ask strlen "key:$(printf '%012d' 1)") =~ ^(0|200)$ ]] || die "redis has lost what was pushed"
+  (($(ask dbsize) > 1000)) || die "redis has lost what was set"
+  ask flushall >/dev/null
+  pid=$(ask info server | tr -d '\r' | sed -n 's/^process_id://p')
+  ask shutdown nosave
+  wait "$server" || die "redis-server (process $pid) ends with $?"
+  trap - RETURN EXIT
+  served "$WORK/redis.log" redis-server
+  say "redis: answers"
+}
+
+programs() {
+  same "python3" python3 -c 'import json, re, threading
+t = [threading.Thread(target=lambda: [json.loads(json.dumps({str(i): list(range(i % 50))})) for i in range(4000)]) for _ in range(4)]
+[x.start() for x in t]; [x.join() for x in t]
+print(sum(len(re.findall("[0-9]+", json.dumps(list(range(n))))) for n in range(300)))'
+  same "git" git -C "$ROOT" log --stat -n 30
+  same "gcc" gcc -O2 -S -o - "$ROOT/malloc/tests/corners.c"
+  same "sqlite3" sqlite3 :memory: "create table t(a integer primary key, b text);
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < 50000) insert into t select i, printf('%08d', i * 7919 % 50000) from n;
+    create index u on t(b); select count(*), sum(a), min(b), max(b) from t where b like '%7%'; delete from t where a % 3 = 0; vacuum;
+    select count(*), group_concat(substr(b, 8)) from t where a < 200;"
+  rust_program >"$WORK/program.rs"
+  same "rustc" rustc -O --crate-name program --emit asm -o - "$WORK/program.rs"
+  java_program >"$WORK/Program.java"
+  same "HotSpot" java -XX:+UseParallelGC "$WORK/Program.java"
+  same "sort" sort --parallel=2 -S 20M "$ROOT/Cargo.lock" "$ROOT/README.md"
+}
+
+main() {
   need_packages gcc libc6-dev python3 git sqlite3 redis-server redis-tools openjdk-17-jdk-headless libpython3.11-testsuite
   ../building/malloc.sh
   ../building/malloc.sh secure
