@@ -26,8 +26,8 @@ pub struct PlanInfo {
 /// The plan that runs when none is named.
 pub const DEFAULT: PlanSelector = PlanSelector::MarkSweep;
 
-/// The plans that need no barrier but the object remembering one.
-pub static PLANS: [PlanInfo; 8 + cfg!(feature = "shardsweep") as usize] = [
+/// The plans.
+pub static PLANS: [PlanInfo; 9 + cfg!(feature = "shardsweep") as usize] = [
     PlanInfo {
         name: c"NoGC",
         selector: PlanSelector::NoGC,
@@ -81,6 +81,13 @@ pub static PLANS: [PlanInfo; 8 + cfg!(feature = "shardsweep") as usize] = [
         name: c"StickyImmix",
         selector: PlanSelector::StickyImmix,
         constraints: &plan::STICKY_IMMIX_CONSTRAINTS,
+        min_heap_size: MIN_HEAP_SIZE,
+        bump_allocation: true,
+    },
+    PlanInfo {
+        name: c"ConcurrentImmix",
+        selector: PlanSelector::ConcurrentImmix,
+        constraints: &plan::CONCURRENT_IMMIX_CONSTRAINTS,
         min_heap_size: MIN_HEAP_SIZE,
         bump_allocation: true,
     },

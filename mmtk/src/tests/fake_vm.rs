@@ -94,7 +94,7 @@ unsafe extern "C" fn stop_all_mutators(_worker: Thread) {
 
 unsafe extern "C" fn resume_mutators(_worker: Thread) {
     // SAFETY: inside a collection.
-    if unsafe { (plugin().is_partial_collection)() } != 0 {
+    if unsafe { (plugin().pause)() } == abi::PAUSE_PARTIAL {
         PARTIAL_COUNT.fetch_add(1, Ordering::SeqCst);
     }
     *SAFEPOINT.lock().unwrap() = (SAFEPOINT_COUNT.fetch_add(1, Ordering::SeqCst) + 1, false);
