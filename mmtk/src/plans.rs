@@ -27,7 +27,7 @@ pub struct PlanInfo {
 pub const DEFAULT: PlanSelector = PlanSelector::MarkSweep;
 
 /// The plans.
-pub static PLANS: [PlanInfo; 9 + cfg!(feature = "shardsweep") as usize] = [
+pub static PLANS: [PlanInfo; 9 + 2 * cfg!(feature = "shardsweep") as usize] = [
     PlanInfo {
         name: c"NoGC",
         selector: PlanSelector::NoGC,
@@ -96,6 +96,14 @@ pub static PLANS: [PlanInfo; 9 + cfg!(feature = "shardsweep") as usize] = [
         name: c"StickyMarkSweep",
         selector: PlanSelector::StickyMarkSweep,
         constraints: &plan::STICKY_MARK_SWEEP_CONSTRAINTS,
+        min_heap_size: MIN_HEAP_SIZE,
+        bump_allocation: false,
+    },
+    #[cfg(feature = "shardsweep")]
+    PlanInfo {
+        name: c"ConcurrentMarkSweep",
+        selector: PlanSelector::ConcurrentMarkSweep,
+        constraints: &plan::CONCURRENT_MARK_SWEEP_CONSTRAINTS,
         min_heap_size: MIN_HEAP_SIZE,
         bump_allocation: false,
     },

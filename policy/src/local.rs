@@ -79,6 +79,9 @@ impl Local {
             },
         };
         heads.fill(bin, cells);
+        if heap.allocates_marked() {
+            heap.mark_cells(heads.cells(bin));
+        }
         let cell = heads.pop(bin);
         Refill::Cell(cell.expect("a refill brings at least one cell"))
     }
@@ -101,6 +104,9 @@ impl Local {
             .init_large(start, pages.get());
         heap.directory.set_start(run.pages.start);
         heap.directory.set_young(run.pages.start);
+        if heap.allocates_marked() {
+            heap.mark_cells(std::iter::once(start));
+        }
         Refill::Cell(NonZeroUsize::new(start).expect("no chunk is at address 0"))
     }
 
@@ -110,7 +116,7 @@ impl Local {
         loop {
             let current = self.current[bin.index()];
             if current != NONE {
-                if let Some(cells) = heap.block(current).take(&heap.marks) {
+                if let Some(cells) = heap.block(current).take(&heap.sweep) {
                     return Some(cells);
                 }
             }
@@ -186,12 +192,30 @@ impl Local {
         for bin in (0..C::BINS).map(Bin::from_index) {
             let current = std::mem::replace(&mut self.current[bin.index()], NONE);
             if current != NONE {
+                if heap.allocates_marked() {
+                    heap.marks.clear(heads.cells(bin));
+                }
                 let (list, bump) = heads.take(bin);
                 heap.block(current).put_back(list, bump);
                 heap.retire(current);
             }
         }
         std::mem::take(&mut self.credit)
+    }
+
+    /// Marks the free cells that the thread has at hand: from now on objects in them are taken for live. In the pause in
+    /// which marking begins, see [`Heap::with_sweep_bits`].
+    pub fn mark_free_cells<C: Config>(&self, heads: &Heads, heap: &Heap<C>) {
+        for bin in (0..C::BINS).map(Bin::from_index) {
+            heap.mark_cells(heads.cells(bin));
+        }
+    }
+
+    /// Takes the marks of the free cells back that the thread still has at hand, in the pause in which marking ends.
+    pub fn unmark_free_cells<C: Config>(&self, heads: &Heads, heap: &Heap<C>) {
+        for bin in (0..C::BINS).map(Bin::from_index) {
+            heap.marks.clear(heads.cells(bin));
+        }
     }
 
     /// Forgets all blocks, for a collection: [`Heap::release_chunks`] files them anew. Returns the

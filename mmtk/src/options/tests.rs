@@ -113,7 +113,7 @@ fn plans() {
         assert_eq!(format!("{:?}", plan.selector), name);
     }
     let ours = if cfg!(feature = "shardsweep") {
-        ", StickyMarkSweep"
+        ", StickyMarkSweep, ConcurrentMarkSweep"
     } else {
         ""
     };
