@@ -42,6 +42,11 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         });
     }
 
+    /// Ends the marking that ran beside mutators: until now, pages were returned to the OS as well.
+    pub(crate) fn end_marking(&self) {
+        self.purger.stop();
+    }
+
     /// Schedules the release of all chunks. Mutators release theirs by packets of their own.
     pub(crate) fn release(&mut self) {
         self.verify_marks();

@@ -74,6 +74,8 @@ pub struct ConcurrentMarkSweep<VM: VMBinding> {
     ms: MarkSweepSpace<VM>,
     /// What the pause that has been scheduled, or lasts, is for.
     pause: Atomic<Option<Pause>>,
+    /// Whether the last one was a full pause.
+    was_full: AtomicBool,
     /// Whether marking runs beside the mutators.
     marking: AtomicBool,
     /// Whether the next pause has to be full, unless marking runs.
@@ -129,6 +131,7 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
             ms: MarkSweepSpace::new(space_args),
             common: CommonPlan::new(plan_args),
             pause: Atomic::new(None),
+            was_full: AtomicBool::new(false),
             marking: AtomicBool::new(false),
             full_due: AtomicBool::new(false),
             was_late: AtomicBool::new(false),
@@ -227,6 +230,7 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         for mutator in VM::VMActivePlan::mutators() {
             mutator.barrier.flush();
         }
+        self.ms.end_marking();
         Self::for_each_allocator(FreeListAllocator::unmark_free_cells);
         let before = self.charged_before.load(Ordering::Relaxed);
         let beside = self.ms.charged_pages().saturating_sub(before);
@@ -279,7 +283,10 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
     }
 
     fn end_of_pause(&mut self, mmtk: &'static MMTK<VM>, tls: VMWorkerThread) {
-        if self.current() == Pause::InitialMark {
+        let pause = self.current();
+        self.pause.store(None, Ordering::SeqCst);
+        self.was_full.store(pause == Pause::Full, Ordering::Relaxed);
+        if pause == Pause::InitialMark {
             self.begin_marking();
         } else {
             self.ms.end_of_gc();
@@ -292,7 +299,7 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
     }
 
     fn last_collection_was_exhaustive(&self) -> bool {
-        self.pause.load(Ordering::SeqCst) == Some(Pause::Full)
+        self.was_full.load(Ordering::Relaxed)
     }
 
     fn current_gc_may_move_object(&self) -> bool {

@@ -5,6 +5,7 @@ use super::pages::ChunkPageResource;
 use super::purger::Purger;
 use super::{address, Build};
 use crate::plan::tracing::{ObjectQueue, OptionObjectQueue};
+use crate::plan::{BarrierSelector, PlanConstraints};
 use crate::policy::gc_work::{PolicyTraceObject, TraceKind};
 use crate::policy::sft::{GCWorkerMutRef, SFT};
 use crate::policy::sft_map::SFTMap;
