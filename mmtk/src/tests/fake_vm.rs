@@ -433,6 +433,8 @@ static TABLE: Vm = Vm {
 pub struct FakeVm {
     mutator: Mutator,
     plan: Plan,
+    /// Whether it does not tell of what it overwrites, or loads: to see that a test would fail.
+    pub omits_barrier: bool,
 }
 
 impl FakeVm {
@@ -481,6 +483,7 @@ impl FakeVm {
             Self {
                 mutator: (*thread).mutator,
                 plan,
+                omits_barrier: false,
             }
         }
     }
@@ -611,7 +614,7 @@ impl FakeVm {
 
     /// What the VM does before it writes to so many fields in a row.
     fn snapshot(&self, mutator: Mutator, first: usize, count: usize) {
-        if self.is_marking() {
+        if self.is_marking() && !self.omits_barrier {
             // SAFETY: this thread's mutator, or null, and fields.
             unsafe { (plugin().snapshot_slots)(mutator, first as *mut c_void, count) };
         }
@@ -746,7 +749,7 @@ impl FakeVm {
     /// What a program gets of a reference object: it is strong from then on.
     pub fn get_referent(&mut self, reference: Oop) -> Option<Oop> {
         let referent = self.referent(reference)?;
-        if self.is_marking() {
+        if self.is_marking() && !self.omits_barrier {
             // SAFETY: this thread's mutator, and an object.
             unsafe { (plugin().snapshot_object)(self.mutator, referent as *mut c_void) };
         }
