@@ -635,6 +635,14 @@ impl FakeVm {
         self.remember(ptr::null_mut(), node);
     }
 
+    /// As [`Self::set_element`], by a thread that has no mutator.
+    pub fn set_element_by_vm(&mut self, array: Oop, index: usize, oop: Option<Oop>) {
+        let field = array + 24 + index * field_bytes();
+        self.snapshot(ptr::null_mut(), field, 1);
+        store(field, oop);
+        self.remember(ptr::null_mut(), array);
+    }
+
     /// Fills a part of an array as a copy does whose code does not know the array.
     pub fn fill_elements(&mut self, array: Oop, start: usize, count: usize, oop: Option<Oop>) {
         let first = array + 24 + start * field_bytes();
@@ -646,6 +654,12 @@ impl FakeVm {
             // SAFETY: this thread's mutator, and fields.
             unsafe { (plugin().remember_slots)(self.mutator, first as *mut c_void, count) };
         }
+    }
+
+    /// Whether the last collection has found an object reachable.
+    pub fn was_reached(&self, object: Oop) -> bool {
+        // SAFETY: the address of an object, of which the plugin looks at the mark alone.
+        unsafe { (plugin().is_reachable)(object as *const c_void) != 0 }
     }
 
     /// How many pauses of a kind there have been.
