@@ -308,8 +308,9 @@ impl<C: Config> Model<C> {
     /// Notes what a collection keeps, all of which is old then.
     fn note_kept(&mut self, kept: BTreeMap<usize, usize>) {
         if self.concurrent {
-            // What second bits say of dead pages, nobody asks.
-            for page in pages_of(&kept) {
+            // What second bits say of other pages, nobody asks.
+            let pages: BTreeSet<usize> = kept.keys().map(|cell| cell / PAGE_BYTES).collect();
+            for page in pages {
                 let word = (page * PAGE_BYTES - self.space.base) / 512;
                 let bits = &self.space.old_bits()[word..][..PAGE_BYTES / 512];
                 let ones: u32 = bits.iter().map(|word| word.count_ones()).sum();
