@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 5;
+pub const ABI_VERSION: u32 = 6;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -162,6 +162,17 @@ mirror! {
 pub const BARRIER_NONE: u32 = 0;
 /// `THIRD_PARTY_HEAP_BARRIER_OBJECT`: stores into old objects remember them.
 pub const BARRIER_OBJECT: u32 = 1;
+/// `THIRD_PARTY_HEAP_BARRIER_SNAPSHOT`: while marking runs, what is overwritten is told of.
+pub const BARRIER_SNAPSHOT: u32 = 2;
+
+/// `THIRD_PARTY_HEAP_PAUSE_FULL`: a collection of the whole heap.
+pub const PAUSE_FULL: i32 = 0;
+/// `THIRD_PARTY_HEAP_PAUSE_PARTIAL`: a collection that looks at new objects alone.
+pub const PAUSE_PARTIAL: i32 = 1;
+/// `THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK`: from its end on, marking runs beside the mutators.
+pub const PAUSE_INITIAL_MARK: i32 = 2;
+/// `THIRD_PARTY_HEAP_PAUSE_FINAL_MARK`: ends what an initial mark has begun.
+pub const PAUSE_FINAL_MARK: i32 = 3;
 
 mirror! {
     /// What the VM asks for when the heap is made.
@@ -258,7 +269,7 @@ mirror! {
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 232;
+    Plugin = ThirdPartyHeapPluginTable, 248;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -285,9 +296,11 @@ mirror! {
     184 unlogged_bits: unsafe extern "C" fn() -> *mut c_void,
     192 remember_object: unsafe extern "C" fn(mutator: Mutator, object: *mut c_void),
     200 remember_slots: unsafe extern "C" fn(mutator: Mutator, first: *mut c_void, count: usize),
-    208 is_partial_collection: unsafe extern "C" fn() -> i32,
+    208 pause: unsafe extern "C" fn() -> i32,
     216 alloc_without_collection: unsafe extern "C" fn(mutator: Mutator, bytes: usize) -> *mut c_void,
     224 is_emergency_collection: unsafe extern "C" fn() -> i32,
+    232 snapshot_object: unsafe extern "C" fn(mutator: Mutator, object: *mut c_void),
+    240 snapshot_slots: unsafe extern "C" fn(mutator: Mutator, first: *mut c_void, count: usize),
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The object remembering barrier of generational plans: the slow path, behind the test of the
-//! unlogged bit that the VM does inline.
+//! The slow paths of the barriers, behind the tests that the VM does inline: whether an object that is
+//! stored into is unlogged, with generational plans; whether marking is active, with concurrent ones.
 
 use crate::active_plan::mutator_ref;
 use crate::slot::{OopSlice, OopSlot};
@@ -8,16 +8,17 @@ use crate::{abi, heap, OpenJDK};
 use mmtk::plan::BarrierSelector;
 use mmtk::util::metadata::side_metadata::SideMetadataSpec;
 use mmtk::util::{Address, ObjectReference, VMMutatorThread, VMThread};
+use mmtk::vm::slot::Slot;
 use mmtk::vm::{ObjectModel, VMBinding};
 use mmtk::{memory_manager, Mutator};
 use std::sync::Mutex;
 
-/// `ThirdPartyHeapBarrier`: what the VM is told of a plan's barrier. None: it has none for it.
-pub fn of_plan(selector: BarrierSelector) -> Option<u32> {
+/// `ThirdPartyHeapBarrier`: what the VM is told of a plan's barrier.
+pub fn of_plan(selector: BarrierSelector) -> u32 {
     match selector {
-        BarrierSelector::NoBarrier => Some(abi::BARRIER_NONE),
-        BarrierSelector::ObjectBarrier => Some(abi::BARRIER_OBJECT),
-        BarrierSelector::SATBBarrier => None,
+        BarrierSelector::NoBarrier => abi::BARRIER_NONE,
+        BarrierSelector::ObjectBarrier => abi::BARRIER_OBJECT,
+        BarrierSelector::SATBBarrier => abi::BARRIER_SNAPSHOT,
     }
 }
 
@@ -34,7 +35,8 @@ pub fn unlogged_bits<const COMPRESSED: bool>() -> Address {
 }
 
 /// The mutator of all threads that have none, such as the VM thread. It never allocates, and mmtk
-/// does not find it among the others: what it remembers is handed over at once.
+/// does not find it among the others: what it remembers is handed over at once. No pause tells it
+/// whether marking is active, so that nothing here may depend on its knowing.
 static OF_OTHER_THREADS: Mutex<usize> = Mutex::new(0);
 
 /// Runs `remember` with the mutator of the calling thread, or if that has none, of all such threads.
@@ -97,4 +99,38 @@ pub unsafe fn remember_slots<const COMPRESSED: bool>(
                 .memory_region_copy_post(slots.clone(), slots)
         });
     }
+}
+
+/// Has all objects that `count` slots from `start` on refer to marked, if marking is active.
+///
+/// mmtk's own way to tell of a store takes the whole object that is written, and wants to be told once
+/// for each. HotSpot's stores name the field: the old value alone is what a snapshot needs.
+///
+/// # Safety
+/// As for [`with_mutator`].
+pub unsafe fn snapshot_slots<const COMPRESSED: bool>(
+    raw: abi::Mutator,
+    start: Address,
+    count: usize,
+) {
+    let slots = OopSlice::new(start, count);
+    // SAFETY: promised by the caller.
+    unsafe {
+        with_mutator::<COMPRESSED>(raw, |mutator| {
+            mutator.barrier.memory_region_copy_pre(slots.clone(), slots)
+        });
+    }
+}
+
+/// Has `object` marked, if marking is active.
+///
+/// # Safety
+/// As for [`with_mutator`].
+pub unsafe fn snapshot_object<const COMPRESSED: bool>(raw: abi::Mutator, object: ObjectReference) {
+    // A slot of its own, as wide as the heap's at least.
+    let mut place = 0usize;
+    let start = Address::from_mut_ptr(&raw mut place);
+    OopSlot::<COMPRESSED>::from_field(start).store(object);
+    // SAFETY: promised by the caller.
+    unsafe { snapshot_slots::<COMPRESSED>(raw, start, 1) }
 }

@@ -4,18 +4,43 @@
 use crate::active_plan::mutator_ref;
 use crate::references::DISCOVERY;
 use crate::trigger::HeapSize;
-use crate::{heap, roots, upcalls, OpenJDK};
+use crate::{abi, heap, roots, upcalls, OpenJDK};
+use mmtk::plan::Pause;
 use mmtk::util::alloc::AllocationError;
 use mmtk::util::heap::GCTriggerPolicy;
 use mmtk::util::{VMMutatorThread, VMThread, VMWorkerThread};
 use mmtk::vm::{Collection, GCThreadContext};
 use mmtk::Mutator;
 
-/// Whether the collection that has been scheduled or runs looks at new objects alone.
-pub fn is_partial<const COMPRESSED: bool>() -> bool {
+/// `ThirdPartyHeapPause`: what the pause that has been scheduled, or lasts, is for.
+pub fn pause<const COMPRESSED: bool>() -> i32 {
     let plan = heap::mmtk::<COMPRESSED>().get_plan();
-    plan.generational()
-        .is_some_and(|plan| plan.is_current_gc_nursery())
+    let is_nursery = plan
+        .generational()
+        .is_some_and(|plan| plan.is_current_gc_nursery());
+    match plan.concurrent().and_then(|plan| plan.current_pause()) {
+        Some(Pause::InitialMark) => abi::PAUSE_INITIAL_MARK,
+        Some(Pause::FinalMark) => abi::PAUSE_FINAL_MARK,
+        _ if is_nursery => abi::PAUSE_PARTIAL,
+        _ => abi::PAUSE_FULL,
+    }
+}
+
+/// Whether marking runs beside the mutators.
+#[cfg(debug_assertions)]
+pub fn is_marking_concurrently<const COMPRESSED: bool>() -> bool {
+    let plan = heap::mmtk::<COMPRESSED>().get_plan();
+    plan.concurrent()
+        .is_some_and(|plan| plan.concurrent_work_in_progress())
+}
+
+/// Starts the discovery of references, unless marking has begun in an earlier pause and found some.
+fn begin_discovery<const COMPRESSED: bool>() {
+    if pause::<COMPRESSED>() != abi::PAUSE_FINAL_MARK {
+        let mut policy = upcalls::soft_reference_policy();
+        policy.clear_all |= heap::mmtk::<COMPRESSED>().is_emergency_collection();
+        DISCOVERY.begin(policy);
+    }
 }
 
 /// HotSpot's safepoints.
@@ -28,9 +53,7 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
     {
         upcalls::stop_all_mutators(worker.0);
         roots::begin_collection();
-        let mut policy = upcalls::soft_reference_policy();
-        policy.clear_all |= heap::mmtk::<COMPRESSED>().is_emergency_collection();
-        DISCOVERY.begin(policy);
+        begin_discovery::<COMPRESSED>();
         for raw in upcalls::mutators() {
             // SAFETY: mutators are stopped, and the list has each of them once.
             mutator_visitor(unsafe { mutator_ref(raw) });

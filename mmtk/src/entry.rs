@@ -72,9 +72,11 @@ static PLUGIN: Plugin = Plugin {
     unlogged_bits,
     remember_object,
     remember_slots,
-    is_partial_collection,
+    pause,
     alloc_without_collection,
     is_emergency_collection,
+    snapshot_object,
+    snapshot_slots,
 };
 
 /// Writes `message` as a C string of at most `size` bytes.
@@ -193,8 +195,7 @@ unsafe extern "C" fn configure(
                 // A malloc library takes its memory where it likes.
                 supports_compressed_oops: (!cfg!(feature = "malloc-libc")).into(),
                 gc_threads: settings.threads.unwrap_or(0).try_into().unwrap_or(u32::MAX),
-                barrier: barrier::of_plan(info.constraints.barrier)
-                    .expect("the table holds no plan with another barrier"),
+                barrier: barrier::of_plan(info.constraints.barrier),
             }
         };
         *SETTINGS.lock().expect("configure does not panic") = Some(settings);
@@ -516,11 +517,27 @@ unsafe extern "C" fn remember_slots(mutator: Mutator, first: *mut c_void, count:
     dispatch!(remember(mutator, Address::from_mut_ptr(first), count))
 }
 
-unsafe extern "C" fn is_partial_collection() -> i32 {
-    fn partial<const COMPRESSED: bool>() -> bool {
-        collection::is_partial::<COMPRESSED>()
+unsafe extern "C" fn snapshot_object(mutator: Mutator, pointer: *mut c_void) {
+    fn snapshot<const COMPRESSED: bool>(mutator: Mutator, object: ObjectReference) {
+        // SAFETY: as above.
+        unsafe { barrier::snapshot_object::<COMPRESSED>(mutator, object) }
     }
-    dispatch!(partial()).into()
+    dispatch!(snapshot(mutator, object(pointer)))
+}
+
+unsafe extern "C" fn snapshot_slots(mutator: Mutator, first: *mut c_void, count: usize) {
+    fn snapshot<const COMPRESSED: bool>(mutator: Mutator, first: Address, count: usize) {
+        // SAFETY: as above.
+        unsafe { barrier::snapshot_slots::<COMPRESSED>(mutator, first, count) }
+    }
+    dispatch!(snapshot(mutator, Address::from_mut_ptr(first), count))
+}
+
+unsafe extern "C" fn pause() -> i32 {
+    fn pause<const COMPRESSED: bool>() -> i32 {
+        collection::pause::<COMPRESSED>()
+    }
+    dispatch!(pause())
 }
 
 unsafe extern "C" fn is_emergency_collection() -> i32 {

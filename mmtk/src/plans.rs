@@ -26,8 +26,8 @@ pub struct PlanInfo {
 /// The plan that runs when none is named.
 pub const DEFAULT: PlanSelector = PlanSelector::MarkSweep;
 
-/// The plans that need no barrier but the object remembering one.
-pub static PLANS: [PlanInfo; 8 + cfg!(feature = "shardsweep") as usize] = [
+/// The plans.
+pub static PLANS: [PlanInfo; 9 + 2 * cfg!(feature = "shardsweep") as usize] = [
     PlanInfo {
         name: c"NoGC",
         selector: PlanSelector::NoGC,
@@ -84,11 +84,26 @@ pub static PLANS: [PlanInfo; 8 + cfg!(feature = "shardsweep") as usize] = [
         min_heap_size: MIN_HEAP_SIZE,
         bump_allocation: true,
     },
+    PlanInfo {
+        name: c"ConcurrentImmix",
+        selector: PlanSelector::ConcurrentImmix,
+        constraints: &plan::CONCURRENT_IMMIX_CONSTRAINTS,
+        min_heap_size: MIN_HEAP_SIZE,
+        bump_allocation: true,
+    },
     #[cfg(feature = "shardsweep")]
     PlanInfo {
         name: c"StickyMarkSweep",
         selector: PlanSelector::StickyMarkSweep,
         constraints: &plan::STICKY_MARK_SWEEP_CONSTRAINTS,
+        min_heap_size: MIN_HEAP_SIZE,
+        bump_allocation: false,
+    },
+    #[cfg(feature = "shardsweep")]
+    PlanInfo {
+        name: c"ConcurrentMarkSweep",
+        selector: PlanSelector::ConcurrentMarkSweep,
+        constraints: &plan::CONCURRENT_MARK_SWEEP_CONSTRAINTS,
         min_heap_size: MIN_HEAP_SIZE,
         bump_allocation: false,
     },

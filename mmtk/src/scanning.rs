@@ -185,6 +185,7 @@ fn visit_class_loader_data<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPR
 #[cfg(debug_assertions)]
 mod check {
     use super::*;
+    use crate::collection::is_marking_concurrently;
 
     /// One object of this many words of the heap is checked, at most.
     const SAMPLE: usize = 31;
@@ -194,6 +195,10 @@ mod check {
     /// Panics if size or slots of `object` are not those that the VM finds.
     pub fn against_vm<const COMPRESSED: bool>(object: ObjectReference) {
         if object.to_raw_address().as_usize() / layout::WORD % SAMPLE != 0 {
+            return;
+        }
+        // Mutators would write to it between one look and the other.
+        if is_marking_concurrently::<COMPRESSED>() {
             return;
         }
         // SAFETY: as in `scan_object`.

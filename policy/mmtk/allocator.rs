@@ -155,6 +155,18 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
         }
     }
 
+    /// Marks the free cells at hand, in the pause in which marking begins beside mutators.
+    pub(crate) fn mark_free_cells(&self) {
+        let (local, heads) = self.thread();
+        local.mark_free_cells(heads, self.space.heap());
+    }
+
+    /// Takes their marks back, in the pause in which it ends.
+    pub(crate) fn unmark_free_cells(&self) {
+        let (local, heads) = self.thread();
+        local.unmark_free_cells(heads, self.space.heap());
+    }
+
     /// Forgets all blocks, during a collection.
     pub(crate) fn release(&mut self) {
         let (local, heads) = self.lists();

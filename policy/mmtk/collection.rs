@@ -2,7 +2,7 @@
 //! The space in a collection: clearing marks, releasing chunks, returning memory, and the checks of debug builds.
 
 use super::purger::return_to_os;
-use super::space::MarkSweepSpace;
+use super::space::{MarkSweepSpace, SecondBits};
 use super::work::{ClearMarks, ReleaseChunks};
 use super::{address, FreeListAllocator};
 use crate::plan::AllocationSemantics;
@@ -40,6 +40,11 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             space,
             chunks,
         });
+    }
+
+    /// Ends the marking that ran beside mutators: until now, pages were returned to the OS as well.
+    pub(crate) fn end_marking(&self) {
+        self.purger.stop();
     }
 
     /// Schedules the release of all chunks. Mutators release theirs by packets of their own.
@@ -129,14 +134,14 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         }
     }
 
-    /// Clears the mark bits of a chunk, and those of old objects.
+    /// Clears the mark bits of a chunk, and the bits of old objects.
     pub(super) fn clear_marks(&self, chunk: Chunk) {
         let clear = |pages: Range<usize>| {
             if pages.is_empty() {
                 return;
             }
             Self::mark_spec().bzero_metadata(address(pages.start), pages.len());
-            if self.common.needs_log_bit {
+            if self.second_bits == SecondBits::Old {
                 Self::log_spec().bzero_metadata(address(pages.start), pages.len());
             }
         };

@@ -11,6 +11,7 @@
 //! | [`FreeListAllocator`] | `FreeListAllocator`, `LargeObjectAllocator` | a mutator's cells and large objects |
 //! | `pages::ChunkPageResource` | `BlockPageResource` | counts charged pages; takes chunks from the address space |
 //! | [`StickyMarkSweep`](crate::plan::StickyMarkSweep), in `sticky.rs` | - | a plan with generations on the same space |
+//! | [`ConcurrentMarkSweep`](crate::plan::ConcurrentMarkSweep), in `concurrent.rs` | - | a plan that marks beside mutators, on the same space |
 //! | `collection`, `purger` | - | what the space does in a collection, and after it |
 //! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release chunks |
 //!

@@ -5,6 +5,7 @@ use super::pages::ChunkPageResource;
 use super::purger::Purger;
 use super::{address, Build};
 use crate::plan::tracing::{ObjectQueue, OptionObjectQueue};
+use crate::plan::{BarrierSelector, PlanConstraints};
 use crate::policy::gc_work::{PolicyTraceObject, TraceKind};
 use crate::policy::sft::{GCWorkerMutRef, SFT};
 use crate::policy::sft_map::SFTMap;
@@ -35,6 +36,27 @@ const SCARCE_FREE_PAGES: usize = 32;
 /// ... or when the heap has fewer than this for each of them.
 const SCARCE_HEAP_PAGES: usize = 96;
 
+/// What the bits are for that mmtk has for a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SecondBits {
+    /// The plan has none.
+    Unused,
+    /// One is set for each old object, and cleared when it is remembered.
+    Old,
+    /// The barrier does without: they are what sweeping reads while marking runs.
+    Sweep,
+}
+
+impl SecondBits {
+    fn of(constraints: &PlanConstraints) -> Self {
+        match constraints.barrier {
+            BarrierSelector::NoBarrier => SecondBits::Unused,
+            BarrierSelector::ObjectBarrier => SecondBits::Old,
+            BarrierSelector::SATBBarrier => SecondBits::Sweep,
+        }
+    }
+}
+
 /// A space of blocks, charged as the build says.
 pub struct MarkSweepSpace<VM: VMBinding> {
     pub(super) common: CommonSpace<VM>,
@@ -48,6 +70,7 @@ pub struct MarkSweepSpace<VM: VMBinding> {
     threads: AtomicUsize,
     /// Whether this collection, or the last one, keeps the marks of the one before.
     pub(super) scope: Scope,
+    pub(super) second_bits: SecondBits,
     /// When the release of this collection began.
     pub(super) release_began: Instant,
     /// What the last collection found, or this one so far.
@@ -61,6 +84,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     pub(crate) fn new(args: PlanCreateSpaceArgs<VM>) -> Self {
         let scheduler = args.scheduler.clone();
         let vm_map = args.vm_map;
+        let second_bits = SecondBits::of(args.constraints);
         let local_specs = extract_side_metadata(&[*VM::VMObjectModel::LOCAL_MARK_BIT_SPEC]);
         let common = CommonSpace::new(args.into_policy_args(false, false, local_specs));
         let own = common
@@ -74,6 +98,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             chunks: AtomicUsize::new(0),
             threads: AtomicUsize::new(0),
             scope: Scope::Full,
+            second_bits,
             release_began: Instant::now(),
             released: Mutex::new(Released::default()),
             purger: Purger::new(),
@@ -294,8 +319,9 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     fn mark(object: ObjectReference) -> bool {
         let spec = Self::mark_spec();
         let address = object.to_raw_address();
-        // Mutators are stopped, and what a thread does with an object it has marked is passed on by
-        // work packets: marking itself has to order nothing.
+        // What a thread does with an object it has marked is passed on by work packets: marking itself has to order
+        // nothing. Beside mutators, an object that is found unmarked was there before they were stopped the last time:
+        // later ones were marked before a reference to them was stored, which x86 does not turn round.
         spec.load_atomic::<u8>(address, Ordering::Relaxed) == 0
             && spec.fetch_or_atomic::<u8>(address, 1, Ordering::Relaxed) == 0
     }
@@ -427,11 +453,13 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
     fn initialize_side_metadata(&self) {
         let range = self.range();
         let marks = Self::bits(Self::mark_spec(), &range);
-        let old = self.common.needs_log_bit.then(|| Self::bits(Self::log_spec(), &range));
-        let mut heap = Heap::new(range, marks);
-        if let Some(old) = old {
-            heap = heap.with_old_bits(old);
-        }
+        let second = || Self::bits(Self::log_spec(), &range);
+        let heap = Heap::new(range.clone(), marks);
+        let heap = match self.second_bits {
+            SecondBits::Unused => heap,
+            SecondBits::Old => heap.with_old_bits(second()),
+            SecondBits::Sweep => heap.with_sweep_bits(second()),
+        };
         let made = self.heap.set(heap);
         assert!(made.is_ok(), "metadata is initialized once");
     }
@@ -442,6 +470,10 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
 
     fn release_multiple_pages(&mut self, _start: Address) {
         unreachable!("pages of this space are uncharged when it is released");
+    }
+
+    fn set_allocate_as_live(&self, live: bool) {
+        self.heap().set_allocates_marked(live);
     }
 
     fn enumerate_objects(&self, enumerator: &mut dyn ObjectEnumerator) {

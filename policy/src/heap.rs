@@ -9,8 +9,8 @@ use crate::runs::Searched;
 use crate::size_class::Bin;
 use crate::stack::{Link, Stack};
 use std::ops::Range;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 /// A heap of blocks and large objects. Threads allocate from it through a [`Local`](crate::Local) each; the collector
 /// calls its methods while all of them are stopped.
@@ -27,8 +27,12 @@ pub struct Heap<C: Config> {
     pub(crate) given_up: Box<[Stack]>,
     /// By bin, blocks that threads share, without a free cell but with pages that are not open.
     pub(crate) growing: Box<[Stack]>,
-    /// A bit for each object that has survived a collection, if the embedder has such for a write barrier.
+    /// A bit for each object that has survived a collection, if the embedder has such.
     pub(crate) old: Option<MarkBits>,
+    /// What sweeping reads: the mark bits or, if marking may run while threads do, the bits of old objects.
+    pub(crate) sweep: MarkBits,
+    /// Whether cells are marked when they are handed out.
+    allocates_marked: AtomicBool,
 }
 
 impl<C: Config> Heap<C> {
@@ -49,6 +53,8 @@ impl<C: Config> Heap<C> {
             given_up: stacks(),
             growing: stacks(),
             old: None,
+            sweep: marks,
+            allocates_marked: AtomicBool::new(false),
         }
     }
 
@@ -59,6 +65,39 @@ impl<C: Config> Heap<C> {
             old: Some(old),
             ..self
         }
+    }
+
+    /// The heap with second mark bits, so that marking can run while threads allocate: the release of a collection copies
+    /// to them what it has found live, and sweeping reads them. They are laid out as the mark bits.
+    ///
+    /// Marking begins in a pause in which the embedder clears the mark bits, calls [`Local::mark_free_cells`] for each
+    /// thread, and [`Heap::set_allocates_marked`]. From then on cells are marked when they are handed out: what is
+    /// allocated survives. It ends in a pause with [`Local::unmark_free_cells`] before the release. Meanwhile the mark bits
+    /// may be set by the embedder, by an atomic operation on a byte.
+    pub fn with_sweep_bits(self, sweep: MarkBits) -> Heap<C> {
+        Heap {
+            old: Some(sweep),
+            sweep,
+            ..self
+        }
+    }
+
+    /// Whether cells are to be marked when they are handed out. Only with [`Heap::with_sweep_bits`], while all threads are
+    /// stopped.
+    pub fn set_allocates_marked(&self, marked: bool) {
+        self.allocates_marked.store(marked, Relaxed);
+    }
+
+    pub(crate) fn allocates_marked(&self) -> bool {
+        self.allocates_marked.load(Relaxed)
+    }
+
+    /// Marks cells of this heap.
+    pub(crate) fn mark_cells(&self, cells: impl Iterator<Item = usize>) {
+        self.marks.set(cells, |cell| {
+            // SAFETY: the cells are in the heap's range.
+            unsafe { self.note_marked(cell) }
+        });
     }
 
     /// Adds the chunk at `start`; its pages are free and clean. Any thread may call this at any time.

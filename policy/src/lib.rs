@@ -72,6 +72,7 @@
 //!   calls [`Heap::note_marked`].
 //! - At the end of marking it runs the steps of [`Heap::release_chunks`], and those of [`Heap::purge`] when threads
 //!   run again. Mark bits must then stay as they are until the next collection, because sweeping is lazy.
+//! - If it marks while threads run, it gives the heap second mark bits: see [`Heap::with_sweep_bits`].
 //! - In debug builds it calls [`Heap::verify`].
 //!
 //! Nothing is zeroed: the library writes nothing but the links of free cells.

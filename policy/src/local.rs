@@ -106,6 +106,9 @@ impl Local {
             Sharing::Shared => self.share(heap, bin, cells),
         };
         heads.fill(bin, cells);
+        if heap.allocates_marked() {
+            heap.mark_cells(heads.cells(bin));
+        }
         let cell = heads.pop(bin);
         Refill::Cell(cell.expect("a refill brings at least one cell"))
     }
@@ -128,6 +131,9 @@ impl Local {
             .init_large(start, pages.get());
         heap.directory.set_start(run.pages.start);
         heap.directory.set_young(run.pages.start);
+        if heap.allocates_marked() {
+            heap.mark_cells(std::iter::once(start));
+        }
         Refill::Cell(NonZeroUsize::new(start).expect("no chunk is at address 0"))
     }
 
@@ -137,7 +143,7 @@ impl Local {
         loop {
             let current = self.current[bin.index()];
             if current != NONE {
-                if let Some(cells) = heap.block(current).take(&heap.marks) {
+                if let Some(cells) = heap.block(current).take(&heap.sweep) {
                     return Some(cells);
                 }
             }
@@ -239,6 +245,9 @@ impl Local {
     #[must_use]
     pub fn give_up<C: Config>(&mut self, heads: &mut Heads, heap: &Heap<C>) -> usize {
         for bin in (0..C::BINS).map(Bin::from_index) {
+            if heap.allocates_marked() {
+                heap.marks.clear(heads.cells(bin));
+            }
             let (list, bump) = heads.take(bin);
             let current = std::mem::replace(&mut self.current[bin.index()], NONE);
             // Of a block that is shared, what the thread has at hand is found dead by the next collection.
@@ -248,6 +257,21 @@ impl Local {
             }
         }
         std::mem::take(&mut self.credit)
+    }
+
+    /// Marks the free cells that the thread has at hand: from now on objects in them are taken for live. In the pause in
+    /// which marking begins, see [`Heap::with_sweep_bits`].
+    pub fn mark_free_cells<C: Config>(&self, heads: &Heads, heap: &Heap<C>) {
+        for bin in (0..C::BINS).map(Bin::from_index) {
+            heap.mark_cells(heads.cells(bin));
+        }
+    }
+
+    /// Takes the marks of the free cells back that the thread still has at hand, in the pause in which marking ends.
+    pub fn unmark_free_cells<C: Config>(&self, heads: &Heads, heap: &Heap<C>) {
+        for bin in (0..C::BINS).map(Bin::from_index) {
+            heap.marks.clear(heads.cells(bin));
+        }
     }
 
     /// Forgets all blocks, for a collection: [`Heap::release_chunks`] files them anew. Returns the

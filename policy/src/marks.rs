@@ -3,6 +3,8 @@
 
 use crate::config::PAGE_BYTES;
 use std::ops::Range;
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// log2 of the bytes of heap that one mark bit stands for.
 pub const LOG_GRANULE_BYTES: u32 = 3;
@@ -11,7 +13,7 @@ pub const WORDS_PER_PAGE: usize = PAGE_BYTES >> (LOG_GRANULE_BYTES + 6);
 
 /// A bitmap with one bit for each 8 bytes of heap, lowest bit of a word first. An object is marked by
 /// the bit of the first granule of its cell, and no other bit of its cell is ever set.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkBits {
     bitmap: usize,
     heap: usize,
@@ -23,8 +25,8 @@ impl MarkBits {
     ///
     /// # Safety
     /// For every chunk that is added to a [`Heap`](crate::Heap) with this bitmap, the bits must stay
-    /// readable as long as the heap lives, and nobody may write to those of a chunk while a block in
-    /// it can be swept: from the end of marking to the beginning of the next collection.
+    /// readable and writable as long as the heap lives. If sweeping reads these bits, nobody may write to those of a chunk
+    /// while a block in it can be swept: from the end of marking to the beginning of the next collection.
     ///
     /// # Panics
     /// If `bitmap` or `heap` is not aligned to a word of bits (8 and 512 bytes).
@@ -44,6 +46,43 @@ impl MarkBits {
         // SAFETY: `new` demands that the words be readable and unchanging for pages of the heap, and
         // no other page comes here.
         unsafe { &*std::ptr::with_exposed_provenance(word) }
+    }
+
+    /// The byte that holds the bit of `cell`, and the bit in it.
+    fn byte_of(&self, cell: usize) -> (&AtomicU8, u8) {
+        let granule = (cell - self.heap) >> LOG_GRANULE_BYTES;
+        let byte = std::ptr::with_exposed_provenance_mut::<u8>(self.bitmap + granule / 8);
+        // SAFETY: `new` demands that the bits be there for pages of the heap, and no other cell comes here. Whoever else
+        // writes to them now does so atomically, a byte at a time.
+        (unsafe { AtomicU8::from_ptr(byte) }, 1 << (granule % 8))
+    }
+
+    /// Marks `cells`, while others may mark too. A thread that finds an object in one of them through a reference, which
+    /// is stored later, finds it marked. Calls `note` with the first of each group that has one byte of bits.
+    pub(crate) fn set(&self, mut cells: impl Iterator<Item = usize>, note: impl Fn(usize)) {
+        let Some(mut first) = cells.next() else {
+            return;
+        };
+        let (mut byte, mut bits) = self.byte_of(first);
+        for cell in cells {
+            let (next, bit) = self.byte_of(cell);
+            if !std::ptr::eq(next, byte) {
+                byte.fetch_or(bits, Release);
+                note(first);
+                (first, byte, bits) = (cell, next, 0);
+            }
+            bits |= bit;
+        }
+        byte.fetch_or(bits, Release);
+        note(first);
+    }
+
+    /// Takes the marks of `cells` back, while others may mark other cells.
+    pub(crate) fn clear(&self, cells: impl Iterator<Item = usize>) {
+        for cell in cells {
+            let (byte, bit) = self.byte_of(cell);
+            byte.fetch_and(!bit, Relaxed);
+        }
     }
 
     /// Copies the bits of the page at `page`, an address inside a chunk of the heap, to `other`, which has those of the

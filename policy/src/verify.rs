@@ -26,7 +26,7 @@ impl<C: Config> Heap<C> {
     /// that each block's count of used cells is right; and that `charged_pages`, the embedder's count,
     /// equals a recount. `threads` are all threads that allocate.
     ///
-    /// To be called between collections, while the mark bits are those of the last one.
+    /// To be called between collections, while the bits that sweeping reads are those of the last one.
     ///
     /// # Errors
     /// Says in one line what is wrong first.
@@ -172,7 +172,7 @@ impl<C: Config> Heap<C> {
         reach
             .step_by(shape.cell_bytes())
             .filter(|&offset| {
-                offset < block.swept() || self.marks.is_marked(block.start() + offset)
+                offset < block.swept() || self.sweep.is_marked(block.start() + offset)
             })
             .map(|offset| block.start() + offset)
     }
@@ -277,7 +277,9 @@ impl<C: Config> Heap<C> {
                     "free cell {cell:#x} is on a page that is not charged"
                 ));
             }
-            if self.marks.is_marked(cell) {
+            // Second mark bits mean nothing on pages that the last collection has not found live.
+            let has_bits = self.sweep == self.marks || block.live_cells() != 0;
+            if has_bits && self.sweep.is_marked(cell) {
                 return Err(format!("free cell {cell:#x} is marked"));
             }
             if offset >= block.swept() {

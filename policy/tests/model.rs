@@ -24,6 +24,10 @@ enum Step {
     Collect,
     /// Collect what was allocated since the last collection.
     CollectYoung,
+    /// Marking begins beside the threads.
+    BeginMarking,
+    /// It comes to one object in so many of those that it has not come to.
+    MarkSome(usize),
     /// Collect, then leave so many pages dirty.
     Purge(usize),
     /// Return pages to the OS, up to so many batches, between allocations.
@@ -33,14 +37,30 @@ enum Step {
     Exit(usize),
 }
 
+/// Steps of threads that stop for whole collections, of which some look at new objects alone.
 fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        20 => common_step(),
+        2 => Just(Step::CollectYoung),
+    ]
+}
+
+/// Steps of threads beside which marking runs.
+fn concurrent_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        20 => common_step(),
+        2 => Just(Step::BeginMarking),
+        2 => (1usize..5).prop_map(Step::MarkSome),
+    ]
+}
+
+fn common_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => (0..THREADS, 0usize..1000, 1usize..120).prop_map(|(t, s, n)| Step::Allocate(t, s, n)),
         2 => (0..THREADS, 1usize..60).prop_map(|(t, n)| Step::AllocateLarge(t, n)),
         1 => (0..THREADS, 1usize..1800).prop_map(|(t, n)| Step::AllocateLarge(t, n)),
         3 => (1usize..9).prop_map(Step::Kill),
         2 => Just(Step::Collect),
-        3 => Just(Step::CollectYoung),
         2 => (0usize..40).prop_map(Step::Purge),
         1 => (1usize..12).prop_map(Step::PurgeLater),
         1 => (0..THREADS).prop_map(Step::GiveUp),
@@ -65,6 +85,10 @@ struct Model<C: Config> {
     /// Bytes in the objects that the last collection kept.
     live_bytes: usize,
     numbers: Numbers,
+    /// Whether the space is one beside whose threads marking can run.
+    concurrent: bool,
+    /// While it does, what was live when it began and is not marked yet; and all that it keeps.
+    snapshot: Option<(BTreeMap<usize, usize>, BTreeMap<usize, usize>)>,
 }
 
 fn pages(cell: usize, bytes: usize) -> impl Iterator<Item = usize> {
@@ -95,9 +119,14 @@ fn word(address: usize) -> *mut usize {
 }
 
 impl<C: Config> Model<C> {
-    fn new(limit: usize) -> Self {
+    fn new(limit: usize, concurrent: bool) -> Self {
+        let space = if concurrent {
+            Space::concurrent
+        } else {
+            Space::new
+        };
         Model {
-            space: Space::new(3, limit),
+            space: space(3, limit),
             mutators: (0..THREADS).map(|_| Mutator::default()).collect(),
             live: BTreeMap::new(),
             used: BTreeMap::new(),
@@ -106,6 +135,8 @@ impl<C: Config> Model<C> {
             resident: BTreeSet::new(),
             live_bytes: 0,
             numbers: Numbers(limit as u64),
+            concurrent,
+            snapshot: None,
         }
     }
 
@@ -145,6 +176,8 @@ impl<C: Config> Model<C> {
             }
             Step::Collect => self.collect(usize::MAX),
             Step::CollectYoung => self.collect_scope(Scope::Young, usize::MAX),
+            Step::BeginMarking => self.begin_marking(),
+            Step::MarkSome(one_in) => self.mark_some(one_in),
             Step::Purge(keep) => self.collect(keep),
             Step::PurgeLater(batches) => {
                 let (used, resident) = (pages_of(&self.used), &mut self.resident);
@@ -213,6 +246,9 @@ impl<C: Config> Model<C> {
         }
         self.used.insert(cell, cell_bytes);
         self.live.insert(cell, cell_bytes);
+        if let Some((_, kept)) = &mut self.snapshot {
+            kept.insert(cell, cell_bytes);
+        }
         self.resident.extend(pages(cell, cell_bytes));
     }
 
@@ -229,6 +265,12 @@ impl<C: Config> Model<C> {
         }
         let mut kept = self.live.clone();
         match scope {
+            Scope::Full if self.concurrent => {
+                self.begin_marking();
+                self.mark_some(1);
+                self.space.end_marking(self.mutators.iter());
+                kept = self.snapshot.take().unwrap().1;
+            }
             Scope::Full => self.space.mark(kept.keys().copied()),
             Scope::Young => {
                 self.space.mark_more(kept.keys().copied());
@@ -267,18 +309,56 @@ impl<C: Config> Model<C> {
         self.space.remove_chunks();
     }
 
+    /// Starts marking, unless it runs.
+    fn begin_marking(&mut self) {
+        if self.snapshot.is_none() {
+            self.space.begin_marking(self.mutators.iter());
+            self.snapshot = Some((self.live.clone(), self.live.clone()));
+        }
+    }
+
+    /// Marks one object in so many of those that were live when marking began.
+    fn mark_some(&mut self, one_in: usize) {
+        let (numbers, space) = (&mut self.numbers, &self.space);
+        if let Some((unmarked, _)) = &mut self.snapshot {
+            unmarked.retain(|&cell, _| {
+                let later = numbers.below(one_in) != 0;
+                if !later {
+                    space.mark_more(std::iter::once(cell));
+                }
+                later
+            });
+        }
+    }
+
     /// Notes what a collection keeps, all of which is old then.
     fn note_kept(&mut self, kept: BTreeMap<usize, usize>) {
+        if self.concurrent {
+            // What second bits say of other pages, nobody asks.
+            let pages: BTreeSet<usize> = kept.keys().map(|cell| cell / PAGE_BYTES).collect();
+            for page in pages {
+                let word = (page * PAGE_BYTES - self.space.base) / 512;
+                let bits = &self.space.old_bits()[word..][..PAGE_BYTES / 512];
+                let ones: u32 = bits.iter().map(|word| word.count_ones()).sum();
+                let start = page * PAGE_BYTES;
+                assert_eq!(ones as usize, kept.range(start..start + PAGE_BYTES).count());
+            }
+        } else {
+            self.check_old_bits(&kept);
+        }
+        self.live_bytes = kept.values().sum();
+        self.large.retain(|object| kept.contains_key(object));
+        self.used.clone_from(&kept);
+        self.old = kept;
+    }
+
+    fn check_old_bits(&self, kept: &BTreeMap<usize, usize>) {
         let mut old_bits = vec![0u64; self.space.old_bits().len()];
         for object in kept.keys() {
             let granule = (object - self.space.base) / 8;
             old_bits[granule / 64] |= 1 << (granule % 64);
         }
         assert!(self.space.old_bits() == old_bits, "bits of old objects");
-        self.live_bytes = kept.values().sum();
-        self.large.retain(|object| kept.contains_key(object));
-        self.used.clone_from(&kept);
-        self.old = kept;
     }
 
     fn check(&self) {
@@ -296,13 +376,14 @@ impl<C: Config> Model<C> {
     }
 }
 
-fn run<C: Config>(limit: usize, steps: &[Step]) {
-    let mut model = Model::<C>::new(limit.max(2 * C::BLOCK_PAGES));
+fn run<C: Config>(limit: usize, concurrent: bool, steps: &[Step]) {
+    let mut model = Model::<C>::new(limit.max(2 * C::BLOCK_PAGES), concurrent);
     for step in steps {
         model.apply(step);
     }
-    // All that was ever charged can be had back.
+    // All that was ever charged can be had back: what marking keeps that runs now, by the next collection.
     model.live.clear();
+    model.collect(0);
     model.collect(0);
     assert_eq!(model.space.charged(), 0);
     assert_eq!(model.resident.len(), 0);
@@ -318,18 +399,18 @@ fn config() -> ProptestConfig {
 }
 
 macro_rules! against_the_model {
-    ($($name:ident: $log:literal, $by_block:literal;)*) => {
+    ($($name:ident: $log:literal, $by_block:literal, $step:ident, $concurrent:literal;)*) => {
         proptest! {
             #![proptest_config(config())]
             $(
                 #[test]
                 fn $name(
                     limit in 8usize..2400,
-                    steps in prop::collection::vec(step(), 1..if cfg!(miri) { 5 } else { 80 }),
+                    steps in prop::collection::vec($step(), 1..if cfg!(miri) { 5 } else { 80 }),
                 ) {
                     // Thousands of small blocks are too many for Miri.
                     if !cfg!(miri) || $log >= 16 {
-                        run::<Blocks<$log, $by_block>>(limit, &steps);
+                        run::<Blocks<$log, $by_block>>(limit, $concurrent, &steps);
                     }
                 }
             )*
@@ -338,12 +419,15 @@ macro_rules! against_the_model {
 }
 
 against_the_model! {
-    blocks_of_4k: 12, false;
-    blocks_of_8k: 13, false;
-    blocks_of_16k_whole: 14, true;
-    blocks_of_32k: 15, false;
-    blocks_of_64k: 16, false;
-    blocks_of_64k_whole: 16, true;
-    blocks_of_128k: 17, false;
-    blocks_of_256k: 18, false;
+    blocks_of_4k: 12, false, step, false;
+    blocks_of_8k: 13, false, step, false;
+    blocks_of_16k_whole: 14, true, step, false;
+    blocks_of_32k: 15, false, step, false;
+    blocks_of_64k: 16, false, step, false;
+    blocks_of_64k_whole: 16, true, step, false;
+    blocks_of_128k: 17, false, step, false;
+    blocks_of_256k: 18, false, step, false;
+    concurrent_4k: 12, false, concurrent_step, true;
+    concurrent_64k: 16, false, concurrent_step, true;
+    concurrent_64k_whole: 16, true, concurrent_step, true;
 }

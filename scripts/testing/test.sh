@@ -91,6 +91,8 @@ test_jtreg() {
   PLUGIN=ms-64k TESTS=ci ./jtreg.sh
   PLUGIN=stock PLAN=Immix TESTS="openjdk/test/moving openjdk/test/references" ./jtreg.sh
   PLUGIN=ms-64k PLAN=StickyMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation" ./jtreg.sh
+  PLUGIN=ms-64k PLAN=ConcurrentMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation" ./jtreg.sh
+  PLUGIN=stock PLAN=ConcurrentImmix TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/moving" ./jtreg.sh
   PLUGIN=stock PLAN=GenImmix TESTS="openjdk/test/barriers openjdk/test/references" ./jtreg.sh
   PLUGIN=stock PLAN=StickyImmix TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/moving" ./jtreg.sh
 }

@@ -40,12 +40,15 @@ fn c_program() -> String {
     ] {
         writeln!(body, "show(\"{set}\", THIRD_PARTY_HEAP_ROOTS_{set});").unwrap();
     }
-    for barrier in ["NONE", "OBJECT"] {
+    for barrier in ["NONE", "OBJECT", "SNAPSHOT"] {
         writeln!(
             body,
             "show(\"{barrier}\", THIRD_PARTY_HEAP_BARRIER_{barrier});"
         )
         .unwrap();
+    }
+    for pause in ["FULL", "PARTIAL", "INITIAL_MARK", "FINAL_MARK"] {
+        writeln!(body, "show(\"{pause}\", THIRD_PARTY_HEAP_PAUSE_{pause});").unwrap();
     }
     format!(
         "#include \"thirdPartyHeapPlugin.h\"\n#include <stdio.h>\n\

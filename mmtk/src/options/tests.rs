@@ -113,18 +113,18 @@ fn plans() {
         assert_eq!(format!("{:?}", plan.selector), name);
     }
     let ours = if cfg!(feature = "shardsweep") {
-        ", StickyMarkSweep"
+        ", StickyMarkSweep, ConcurrentMarkSweep"
     } else {
         ""
     };
     assert_eq!(
         error("plan=immix"),
         "unknown plan 'immix': expected one of NoGC, SemiSpace, MarkSweep, MarkCompact, Immix, \
-         GenCopy, GenImmix, StickyImmix"
+         GenCopy, GenImmix, StickyImmix, ConcurrentImmix"
             .to_owned()
             + ours
     );
-    for name in ["ConcurrentImmix", "PageProtect", "Compressor"] {
+    for name in ["PageProtect", "Compressor"] {
         let error = error(&format!("plan={name}"));
         assert!(
             error.starts_with(&format!(

@@ -8,7 +8,7 @@ use crate::layout::tests::{class_loader_data, klass, test_layout};
 use crate::layout::tests::{ID_INSTANCE, ID_LOADER, ID_OBJECT_ARRAY, ID_REF};
 use mmtk::util::Address;
 use std::ffi::{c_char, c_void, CStr, CString};
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Condvar, LazyLock, Mutex};
 use std::{ptr, thread};
 
@@ -89,20 +89,25 @@ unsafe extern "C" fn spawn_worker(worker: Worker) {
 unsafe extern "C" fn stop_all_mutators(_worker: Thread) {
     let state = SAFEPOINT.lock().unwrap();
     drop(CHANGED.wait_while(state, |(_, waiting)| !*waiting).unwrap());
+    // SAFETY: a pause begins.
+    PAUSE.store(unsafe { (plugin().pause)() }, Ordering::SeqCst);
     unclaim();
 }
 
 unsafe extern "C" fn resume_mutators(_worker: Thread) {
-    // SAFETY: inside a collection.
-    if unsafe { (plugin().is_partial_collection)() } != 0 {
-        PARTIAL_COUNT.fetch_add(1, Ordering::SeqCst);
-    }
+    let pause = PAUSE.load(Ordering::SeqCst);
+    PAUSE_COUNTS[pause as usize].fetch_add(1, Ordering::SeqCst);
+    MARKING.store(pause == abi::PAUSE_INITIAL_MARK, Ordering::SeqCst);
     *SAFEPOINT.lock().unwrap() = (SAFEPOINT_COUNT.fetch_add(1, Ordering::SeqCst) + 1, false);
     CHANGED.notify_all();
 }
 
 static SAFEPOINT_COUNT: AtomicUsize = AtomicUsize::new(0);
-static PARTIAL_COUNT: AtomicUsize = AtomicUsize::new(0);
+/// What the last pause was for, and how many there were of each kind.
+static PAUSE: AtomicI32 = AtomicI32::new(0);
+static PAUSE_COUNTS: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+/// Whether marking runs beside the thread.
+static MARKING: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" fn block_for_gc(_thread: Thread) {
     let mut state = SAFEPOINT.lock().unwrap();
@@ -428,6 +433,8 @@ static TABLE: Vm = Vm {
 pub struct FakeVm {
     mutator: Mutator,
     plan: Plan,
+    /// Whether it does not tell of what it overwrites, or loads: to see that a test would fail.
+    pub omits_barrier: bool,
 }
 
 impl FakeVm {
@@ -478,6 +485,7 @@ impl FakeVm {
             Self {
                 mutator: (*thread).mutator,
                 plan,
+                omits_barrier: false,
             }
         }
     }
@@ -561,18 +569,34 @@ impl FakeVm {
         self.plan.supports_tlab != 0
     }
 
-    /// Collects on request, and returns to the OS what that has freed.
+    /// Collects on request, and returns to the OS what that has freed. While marking runs, the first pause ends that.
     pub fn collect(&mut self) {
-        // SAFETY: by the Java thread.
-        unsafe {
-            (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 0, 1);
-            (plugin().purge)();
+        let before = self.pauses(abi::PAUSE_FULL);
+        while self.pauses(abi::PAUSE_FULL) == before {
+            // SAFETY: by the Java thread.
+            let collected =
+                unsafe { (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 0, 1) };
+            if collected == 0 {
+                break;
+            }
         }
+        // SAFETY: has no preconditions.
+        unsafe { (plugin().purge)() };
     }
 
     /// Whether stores need the object remembering barrier.
     pub fn has_object_barrier(&self) -> bool {
         self.plan.barrier == abi::BARRIER_OBJECT
+    }
+
+    /// Whether marking can run beside the thread.
+    pub fn has_snapshot_barrier(&self) -> bool {
+        self.plan.barrier == abi::BARRIER_SNAPSHOT
+    }
+
+    /// Whether it does.
+    pub fn is_marking(&self) -> bool {
+        MARKING.load(Ordering::SeqCst)
     }
 
     fn is_unlogged(&self, object: Oop) -> bool {
@@ -585,8 +609,17 @@ impl FakeVm {
 
     /// What the VM does with each store of a reference into an object.
     fn store_into(&mut self, object: Oop, field: usize, oop: Option<Oop>) {
+        self.snapshot(self.mutator, field, 1);
         store(field, oop);
         self.remember(self.mutator, object);
+    }
+
+    /// What the VM does before it writes to so many fields in a row.
+    fn snapshot(&self, mutator: Mutator, first: usize, count: usize) {
+        if self.is_marking() && !self.omits_barrier {
+            // SAFETY: this thread's mutator, or null, and fields.
+            unsafe { (plugin().snapshot_slots)(mutator, first as *mut c_void, count) };
+        }
     }
 
     fn remember(&mut self, mutator: Mutator, object: Oop) {
@@ -598,13 +631,24 @@ impl FakeVm {
 
     /// As [`Self::set_field`], by a thread that has no mutator.
     pub fn set_field_by_vm(&mut self, node: Oop, index: usize, oop: Option<Oop>) {
-        store(node + NODE_FIELDS + index * field_bytes(), oop);
+        let field = node + NODE_FIELDS + index * field_bytes();
+        self.snapshot(ptr::null_mut(), field, 1);
+        store(field, oop);
         self.remember(ptr::null_mut(), node);
+    }
+
+    /// As [`Self::set_element`], by a thread that has no mutator.
+    pub fn set_element_by_vm(&mut self, array: Oop, index: usize, oop: Option<Oop>) {
+        let field = array + 24 + index * field_bytes();
+        self.snapshot(ptr::null_mut(), field, 1);
+        store(field, oop);
+        self.remember(ptr::null_mut(), array);
     }
 
     /// Fills a part of an array as a copy does whose code does not know the array.
     pub fn fill_elements(&mut self, array: Oop, start: usize, count: usize, oop: Option<Oop>) {
         let first = array + 24 + start * field_bytes();
+        self.snapshot(self.mutator, first, count);
         for index in 0..count {
             store(first + index * field_bytes(), oop);
         }
@@ -614,9 +658,20 @@ impl FakeVm {
         }
     }
 
+    /// Whether the last collection has found an object reachable.
+    pub fn was_reached(&self, object: Oop) -> bool {
+        // SAFETY: the address of an object, of which the plugin looks at the mark alone.
+        unsafe { (plugin().is_reachable)(object as *const c_void) != 0 }
+    }
+
+    /// How many pauses of a kind there have been.
+    pub fn pauses(&self, kind: i32) -> usize {
+        PAUSE_COUNTS[kind as usize].load(Ordering::SeqCst)
+    }
+
     /// How many collections there have been that were partial.
     pub fn partial_collections(&self) -> usize {
-        PARTIAL_COUNT.load(Ordering::SeqCst)
+        self.pauses(abi::PAUSE_PARTIAL)
     }
 
     /// How many collections there have been.
@@ -705,6 +760,16 @@ impl FakeVm {
 
     pub fn referent(&self, reference: Oop) -> Option<Oop> {
         load(reference + test_layout().reference_referent_offset as usize)
+    }
+
+    /// What a program gets of a reference object: it is strong from then on.
+    pub fn get_referent(&mut self, reference: Oop) -> Option<Oop> {
+        let referent = self.referent(reference)?;
+        if self.is_marking() && !self.omits_barrier {
+            // SAFETY: this thread's mutator, and an object.
+            unsafe { (plugin().snapshot_object)(self.mutator, referent as *mut c_void) };
+        }
+        Some(referent)
     }
 
     pub fn next(&self, reference: Oop) -> Option<Oop> {

@@ -49,7 +49,7 @@ public class BadInput {
         refused("unknown plan 'Nonsense'.*\\bImmix\\b", OPTIONS + "plan=Nonsense");
         refused("unknown plan ''.*\\bImmix\\b", OPTIONS + "plan=");
         refused("unknown plan 'immix'.*\\bImmix\\b", OPTIONS + "plan=immix");
-        for (String plan : List.of("PageProtect", "ConcurrentImmix")) {
+        for (String plan : List.of("PageProtect", "Compressor")) {
             refused("plan " + plan + " is not supported.*\\bImmix\\b", OPTIONS + "plan=" + plan);
         }
     }

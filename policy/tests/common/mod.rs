@@ -43,6 +43,15 @@ unsafe impl<C: Config> Sync for Space<C> {}
 impl<C: Config> Space<C> {
     /// Address space for `chunks` chunks, of which `limit` pages may be charged at a time.
     pub fn new(chunks: usize, limit: usize) -> Space<C> {
+        Self::with(chunks, limit, Heap::with_old_bits)
+    }
+
+    /// The same for a heap in which marking can run while threads allocate.
+    pub fn concurrent(chunks: usize, limit: usize) -> Space<C> {
+        Self::with(chunks, limit, Heap::with_sweep_bits)
+    }
+
+    fn with(chunks: usize, limit: usize, with_bits: fn(Heap<C>, MarkBits) -> Heap<C>) -> Space<C> {
         // SAFETY: neither layout is empty.
         let (memory, bits) = unsafe {
             (
@@ -55,9 +64,10 @@ impl<C: Config> Space<C> {
         // SAFETY: the bits cover the memory, and live as long as the heap.
         let marks = unsafe { MarkBits::new(bits.expose_provenance(), base) };
         // SAFETY: the second half is as long.
-        let old = unsafe { MarkBits::new(bits.add(chunks << 13).expose_provenance(), base) };
+        let second = unsafe { MarkBits::new(bits.add(chunks << 13).expose_provenance(), base) };
+        let heap = Heap::new(base..base + chunks * CHUNK_BYTES, marks);
         Space {
-            heap: Heap::new(base..base + chunks * CHUNK_BYTES, marks).with_old_bits(old),
+            heap: with_bits(heap, second),
             base,
             limit,
             charged: AtomicUsize::new(0),
@@ -167,17 +177,40 @@ impl<C: Config> Space<C> {
         None
     }
 
-    /// Marks the objects at `live` and no others.
+    /// Marks the objects at `live` and no others, in a heap with bits of old objects.
     pub fn mark(&self, live: impl Iterator<Item = usize>) {
+        self.clear_marks(true);
+        self.mark_more(live);
+    }
+
+    fn clear_marks(&self, and_old: bool) {
         let bits = self.mark_bits();
         for chunk in self.heap.chunks() {
             for page in self.heap.forget_marked(chunk) {
                 let word = (page - self.base) / 512;
                 bits[word..][..PAGE_BYTES / 512].fill(0);
-                self.old_bits()[word..][..PAGE_BYTES / 512].fill(0);
+                if and_old {
+                    self.old_bits()[word..][..PAGE_BYTES / 512].fill(0);
+                }
             }
         }
-        self.mark_more(live);
+    }
+
+    /// The pause in which marking begins beside the mutators.
+    pub fn begin_marking<'a>(&self, mutators: impl Iterator<Item = &'a Mutator>) {
+        self.clear_marks(false);
+        for mutator in mutators {
+            mutator.local.mark_free_cells(&mutator.heads, &self.heap);
+        }
+        self.heap.set_allocates_marked(true);
+    }
+
+    /// The beginning of the pause in which it ends.
+    pub fn end_marking<'a>(&self, mutators: impl Iterator<Item = &'a Mutator>) {
+        for mutator in mutators {
+            mutator.local.unmark_free_cells(&mutator.heads, &self.heap);
+        }
+        self.heap.set_allocates_marked(false);
     }
 
     fn mark_bits(&self) -> &mut [u64] {

@@ -108,6 +108,9 @@ jint ThirdPartyHeap::initialize() {
   if (ThirdPartyHeapLoader::plan().barrier == THIRD_PARTY_HEAP_BARRIER_OBJECT) {
     ThirdPartyHeapBarrierSet::set_unlogged_bits((address)plugin()->unlogged_bits());
   }
+  if (ThirdPartyHeapLoader::plan().barrier == THIRD_PARTY_HEAP_BARRIER_SNAPSHOT) {
+    ThirdPartyHeapBarrierSet::set_has_snapshot_barrier();
+  }
   ThirdPartyHeapBarrierSet* const barrier_set = new ThirdPartyHeapBarrierSet();
   BarrierSet::set_barrier_set(barrier_set);
   barrier_set->on_thread_attach(Thread::current());
@@ -304,8 +307,7 @@ void ThirdPartyHeap::collect(GCCause::Cause cause) {
     if (!can_collect()) {
       wait_until_collection_enabled();
     }
-    _driver->set_requested_cause(cause);
-    if (!plugin()->collect((ThirdPartyHeapThread*)thread, !by_user /* force */, true /* exhaustive */)) {
+    if (!collect_in_full(thread, cause)) {
       _driver->set_requested_cause(GCCause::_no_gc);
       _soft_ref_policy.set_should_clear_all_soft_refs(false);
     }
@@ -315,6 +317,18 @@ void ThirdPartyHeap::collect(GCCause::Cause cause) {
     ThreadBlockInVM blocked(thread->as_Java_thread());
     plugin()->purge();
   }
+}
+
+// While marking runs beside the mutators, the pause that is asked for ends that: the next one is full.
+bool ThirdPartyHeap::collect_in_full(Thread* thread, GCCause::Cause cause) {
+  const bool force = !GCCause::is_user_requested_gc(cause);
+  const uint full_collections = total_full_collections();
+  bool collected;
+  do {
+    _driver->set_requested_cause(cause);
+    collected = plugin()->collect((ThirdPartyHeapThread*)thread, force, true /* exhaustive */) != 0;
+  } while (collected && ThirdPartyHeapBarrierSet::has_snapshot_barrier() && full_collections == total_full_collections());
+  return collected;
 }
 
 void ThirdPartyHeap::do_full_collection(bool clear_all_soft_refs) {
@@ -361,6 +375,10 @@ MetaWord* ThirdPartyHeap::collect_and_allocate_metadata(ClassLoaderMetaspace* me
     collect(cause);
   }
   return metaspace->allocate(size, mdtype);
+}
+
+void ThirdPartyHeap::keep_alive(oop obj) {
+  ThirdPartyHeapBarrierSet::keep_alive(obj);
 }
 
 jlong ThirdPartyHeap::soft_reference_max_age() const {

@@ -48,6 +48,8 @@ private:
   bool can_collect_for_metadata(JavaThread* thread) const;
   MetaWord* collect_and_allocate_metadata(ClassLoaderMetaspace* metaspace, size_t size, Metaspace::MetadataType mdtype,
                                           GCCause::Cause cause);
+  // False if there was no collection: see ThirdPartyHeapPluginTable::collect.
+  bool collect_in_full(Thread* thread, GCCause::Cause cause);
   // Whether a collection would wait for the thread to leave its JNI critical region.
   bool holds_collections_up(Thread* thread) const;
   void* allocate_in_critical_region(ThirdPartyHeapMutator* mutator, size_t bytes);
@@ -104,6 +106,9 @@ public:
 
   virtual GrowableArray<GCMemoryManager*> memory_managers();
   virtual GrowableArray<MemoryPool*> memory_pools();
+
+  // Of what was loaded from a weak place without that becoming known.
+  virtual void keep_alive(oop obj);
 
   // Visits what is reachable.
   virtual void object_iterate(ObjectClosure* closure);

@@ -2,13 +2,15 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 #include "precompiled.hpp"
-#include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
+#include "gc/thirdparty/thirdPartyHeapBarrierSet.inline.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSetRuntime.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "oops/access.inline.hpp"
 #include "oops/oop.inline.hpp"
+#include "runtime/safepoint.hpp"
 #include "runtime/thread.hpp"
+#include "runtime/threadSMR.hpp"
 #include "utilities/macros.hpp"
 #include CPU_HEADER(gc/thirdparty/thirdPartyHeapBarrierSetAssembler)
 #ifdef COMPILER1
@@ -18,7 +20,9 @@
 #include "gc/thirdparty/c2/thirdPartyHeapBarrierSetC2.hpp"
 #endif
 
-address ThirdPartyHeapBarrierSet::_unlogged_bits = NULL;
+address       ThirdPartyHeapBarrierSet::_unlogged_bits = NULL;
+bool          ThirdPartyHeapBarrierSet::_has_snapshot_barrier = false;
+volatile bool ThirdPartyHeapBarrierSet::_snapshot_active = false;
 
 ThirdPartyHeapBarrierSet::ThirdPartyHeapBarrierSet() : BarrierSet(
     make_barrier_set_assembler<ThirdPartyHeapBarrierSetAssembler>(),
@@ -32,7 +36,11 @@ void ThirdPartyHeapBarrierSet::on_thread_create(Thread* thread) {
 }
 
 // The main thread has its mutator since the heap was initialized: it builds the first objects before it is attached.
+//
+// Other threads are attached under the Threads_lock: no pause sees one in the list without its mutator, or changes
+// whether marking is active in between.
 void ThirdPartyHeapBarrierSet::on_thread_attach(Thread* thread) {
+  ThirdPartyHeapThreadLocalData::set_snapshot_active(thread, _snapshot_active);
   if (thread->is_Java_thread() && ThirdPartyHeapThreadLocalData::mutator(thread) == NULL) {
     ThirdPartyHeapMutator* mutator = ThirdPartyHeapLoader::plugin()->bind_mutator((ThirdPartyHeapThread*)thread);
     ThirdPartyHeapThreadLocalData::set_mutator(thread, mutator);
@@ -63,4 +71,20 @@ void ThirdPartyHeapBarrierSet::remember(oop object) {
 
 void ThirdPartyHeapBarrierSet::remember_elements(void* first, size_t count) {
   ThirdPartyHeapBarrierSetRuntime::remember_elements(first, count);
+}
+
+void ThirdPartyHeapBarrierSet::set_snapshot_active(bool active) {
+  assert(SafepointSynchronize::is_at_safepoint() && has_snapshot_barrier(), "in a pause of a plan that marks beside mutators");
+  _snapshot_active = active;
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    ThirdPartyHeapThreadLocalData::set_snapshot_active(thread, active);
+  }
+}
+
+void ThirdPartyHeapBarrierSet::keep_alive_slow(oop object) {
+  ThirdPartyHeapBarrierSetRuntime::snapshot_object(object, Thread::current());
+}
+
+void ThirdPartyHeapBarrierSet::keep_elements_alive(void* first, size_t count) {
+  ThirdPartyHeapBarrierSetRuntime::snapshot_elements(first, count);
 }

@@ -7,22 +7,32 @@
 #include "gc/shared/barrierSet.hpp"
 #include "oops/arrayOop.hpp"
 
-// The object remembering barrier of generational plans, and what binds a mutator to
-// each Java thread. Other plans stop the world and trace all of it: with them there is
-// no barrier anywhere.
+// What binds a mutator to each Java thread, and two barriers, of which a plan has one
+// or none. Plans that stop the world and trace all of it have none anywhere.
 //
-// The plugin keeps one unlogged bit for each word of the heap. It sets the bit of each
+// Object remembering, of generational plans. The plugin keeps one unlogged bit for each word of the heap. It sets the bit of each
 // old object. The first store of a reference into such an object clears the bit and
 // hands the object to the plugin, which scans it in the next partial collection. The
 // barrier may stand before or behind the store, because no safepoint comes between.
+//
+// Snapshot at the beginning, of plans that mark beside the mutators. What was reachable
+// when marking began is marked (T. Yuasa, "Real-time garbage collection on
+// general-purpose machines", 1990): while marking is active, the plugin is told of each
+// reference before it is overwritten in the heap. A referent that is loaded from a weak
+// place becomes strong without a store: it is told of too. Stores to roots need
+// nothing, for all roots are read in the pause in which marking begins.
 class ThirdPartyHeapBarrierSet : public BarrierSet {
   friend class VMStructs;
 
 private:
-  static address _unlogged_bits; // of address 0; NULL if the plan has no barrier
+  static address       _unlogged_bits;        // of address 0; NULL if the plan does not remember objects
+  static bool          _has_snapshot_barrier;
+  static volatile bool _snapshot_active;      // each Java thread has a copy for compiled code
 
   static void remember(oop object);
   static void remember_elements(void* first, size_t count);
+  static void keep_alive_slow(oop object);
+  static void keep_elements_alive(void* first, size_t count);
 
 public:
   // log2 of the bytes of the heap that one bit, and one byte of bits, stand for.
@@ -42,6 +52,20 @@ public:
   static void set_unlogged_bits(address bits)  { _unlogged_bits = bits; }
   static address unlogged_bits()               { return _unlogged_bits; }
   static bool has_object_barrier()             { return _unlogged_bits != NULL; }
+  static void set_has_snapshot_barrier()       { _has_snapshot_barrier = true; }
+  static bool has_snapshot_barrier()           { return _has_snapshot_barrier; }
+  static bool has_barrier()                    { return has_object_barrier() || has_snapshot_barrier(); }
+
+  // Whether marking runs beside the mutators. Changes at a safepoint.
+  static bool is_snapshot_active()             { return _snapshot_active; }
+  static void set_snapshot_active(bool active);
+
+  // The object was reachable when marking began, or is from now on. May be NULL.
+  static void keep_alive(oop object) {
+    if (is_snapshot_active()) {
+      keep_alive_slow(object);
+    }
+  }
 
   static bool is_unlogged(oopDesc* object) {
     const uintptr_t at = (uintptr_t)object;
@@ -56,7 +80,14 @@ public:
     }
   }
 
-  // The same of elements of an array of which the caller does not know more.
+  // References in elements or fields in a row are about to be overwritten.
+  static void elements_overwritten(void* first, size_t count) {
+    if (is_snapshot_active()) {
+      keep_elements_alive(first, count);
+    }
+  }
+
+  // As object_written, of elements of an array of which the caller does not know more.
   static void elements_written(void* first, size_t count) {
     if (has_object_barrier()) {
       remember_elements(first, count);
@@ -67,62 +98,40 @@ public:
   class AccessBarrier : public BarrierSet::AccessBarrier<decorators, BarrierSetT> {
     typedef BarrierSet::AccessBarrier<decorators, BarrierSetT> Base;
 
+    // Whether the old value of what is written has to be kept.
+    static const bool Overwrites = !HasDecorator<decorators, IS_DEST_UNINITIALIZED>::value &&
+                                   !HasDecorator<decorators, AS_NO_KEEPALIVE>::value;
+
+    static void field_overwritten(oop base, ptrdiff_t offset);
+    template <typename T>
+    static void overwritten(T* addr);
+    static void loaded(DecoratorSet strength, oop value);
+
   public:
-    static void oop_store_in_heap_at(oop base, ptrdiff_t offset, oop value) {
-      Base::oop_store_in_heap_at(base, offset, value);
-      object_written(base);
-    }
+    static oop oop_load_in_heap_at(oop base, ptrdiff_t offset);
+    template <typename T>
+    static oop oop_load_in_heap(T* addr);
+    template <typename T>
+    static oop oop_load_not_in_heap(T* addr);
 
-    static oop oop_atomic_cmpxchg_in_heap_at(oop base, ptrdiff_t offset, oop compare_value, oop new_value) {
-      const oop result = Base::oop_atomic_cmpxchg_in_heap_at(base, offset, compare_value, new_value);
-      object_written(base);
-      return result;
-    }
-
-    static oop oop_atomic_xchg_in_heap_at(oop base, ptrdiff_t offset, oop new_value) {
-      const oop result = Base::oop_atomic_xchg_in_heap_at(base, offset, new_value);
-      object_written(base);
-      return result;
-    }
+    static void oop_store_in_heap_at(oop base, ptrdiff_t offset, oop value);
+    static oop oop_atomic_cmpxchg_in_heap_at(oop base, ptrdiff_t offset, oop compare_value, oop new_value);
+    static oop oop_atomic_xchg_in_heap_at(oop base, ptrdiff_t offset, oop new_value);
 
     template <typename T>
-    static void oop_store_in_heap(T* addr, oop value) {
-      Base::oop_store_in_heap(addr, value);
-      elements_written(addr, 1);
-    }
-
+    static void oop_store_in_heap(T* addr, oop value);
     template <typename T>
-    static oop oop_atomic_cmpxchg_in_heap(T* addr, oop compare_value, oop new_value) {
-      const oop result = Base::oop_atomic_cmpxchg_in_heap(addr, compare_value, new_value);
-      elements_written(addr, 1);
-      return result;
-    }
-
+    static oop oop_atomic_cmpxchg_in_heap(T* addr, oop compare_value, oop new_value);
     template <typename T>
-    static oop oop_atomic_xchg_in_heap(T* addr, oop new_value) {
-      const oop result = Base::oop_atomic_xchg_in_heap(addr, new_value);
-      elements_written(addr, 1);
-      return result;
-    }
+    static oop oop_atomic_xchg_in_heap(T* addr, oop new_value);
 
     template <typename T>
     static bool oop_arraycopy_in_heap(arrayOop src_obj, size_t src_offset_in_bytes, T* src_raw,
                                       arrayOop dst_obj, size_t dst_offset_in_bytes, T* dst_raw,
-                                      size_t length) {
-      const bool complete = Base::oop_arraycopy_in_heap(src_obj, src_offset_in_bytes, src_raw,
-                                                        dst_obj, dst_offset_in_bytes, dst_raw, length);
-      if (dst_obj != NULL) {
-        object_written(dst_obj);
-      } else {
-        elements_written(dst_raw, length);
-      }
-      return complete;
-    }
+                                      size_t length);
 
-    static void clone_in_heap(oop src, oop dst, size_t size) {
-      Base::clone_in_heap(src, dst, size);
-      object_written(dst);
-    }
+    // The object that is written is new: nothing is overwritten.
+    static void clone_in_heap(oop src, oop dst, size_t size);
   };
 };
 

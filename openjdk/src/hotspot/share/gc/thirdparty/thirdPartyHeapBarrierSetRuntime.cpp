@@ -18,3 +18,16 @@ JRT_LEAF(void, ThirdPartyHeapBarrierSetRuntime::remember_elements(void* first, s
     ThirdPartyHeapLoader::plugin()->remember_slots(mutator, first, count);
   }
 JRT_END
+
+JRT_LEAF(void, ThirdPartyHeapBarrierSetRuntime::snapshot_object(oopDesc* object, Thread* thread))
+  if (object != NULL) {
+    ThirdPartyHeapLoader::plugin()->snapshot_object(ThirdPartyHeapThreadLocalData::mutator(thread), object);
+  }
+JRT_END
+
+JRT_LEAF(void, ThirdPartyHeapBarrierSetRuntime::snapshot_elements(void* first, size_t count))
+  if (count != 0) {
+    ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(Thread::current());
+    ThirdPartyHeapLoader::plugin()->snapshot_slots(mutator, first, count);
+  }
+JRT_END

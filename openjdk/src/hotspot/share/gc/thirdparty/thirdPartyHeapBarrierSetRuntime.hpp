@@ -9,12 +9,15 @@
 
 class Thread;
 
-// What compiled code and the interpreter call behind their inline part of the barrier.
+// What compiled code and the interpreter call behind their inline part of a barrier.
 // These are leaf calls: they neither block nor reach a safepoint.
 class ThirdPartyHeapBarrierSetRuntime : public AllStatic {
 public:
   static void remember_object(oopDesc* object, Thread* thread);
   static void remember_elements(void* first, size_t count);
+  // Both do nothing for null.
+  static void snapshot_object(oopDesc* object, Thread* thread);
+  static void snapshot_elements(void* first, size_t count);
 };
 
 #endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPBARRIERSETRUNTIME_HPP

@@ -6,6 +6,7 @@
 #include "compiler/oopMap.hpp"
 #include "gc/shared/gc_globals.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapCollection.hpp"
 #include "gc/thirdparty/thirdPartyHeapCounters.hpp"
@@ -15,37 +16,59 @@
 #include "memory/universe.hpp"
 #include "runtime/os.hpp"
 
-ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause, bool partial) :
+static const char* title(ThirdPartyHeapPause pause) {
+  static const char* const titles[] = { "Pause Full", "Pause Young", "Pause Init Mark", "Pause Final Mark" };
+  return titles[pause];
+}
+
+static SvcGCMarker::reason_type reason(ThirdPartyHeapPause pause) {
+  static const SvcGCMarker::reason_type reasons[] =
+      { SvcGCMarker::FULL, SvcGCMarker::MINOR, SvcGCMarker::CONCURRENT, SvcGCMarker::CONCURRENT };
+  return reasons[pause];
+}
+
+static const char* action(ThirdPartyHeapPause pause) {
+  static const char* const actions[] =
+      { "end of major GC", "end of minor GC", "end of initial mark", "end of final mark" };
+  return actions[pause];
+}
+
+ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause, ThirdPartyHeapPause pause) :
     _heap(heap),
-    _partial(partial),
-    _gc_id(),
+    _pause(pause),
     _cause(heap, cause),
     _active(),
-    _service(partial ? SvcGCMarker::MINOR : SvcGCMarker::FULL),
-    _soft_refs(!partial && heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
+    _service(reason(pause)),
+    _soft_refs(is_full() && heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
     _tracer(cause),
     _start(heap->used()),
     _metaspace_before(MetaspaceUtils::get_combined_statistics()),
-    _stats(heap->memory_manager(), cause, partial ? "end of minor GC" : "end of major GC"),
+    _stats(heap->memory_manager(), cause, action(pause)),
     _counters(heap->counters()->collector()),
     _cpu_time(&_tracer),
-    _time(partial ? "Pause Young" : "Pause Full", NULL /* the tracer has a phase for it */, cause, true /* log_heap_usage */) {
+    _time(title(pause), NULL /* the tracer has a phase for it */, cause, true /* log_heap_usage */) {
   _tracer.report_start(_heap);
   _heap->print_at_collection(true /* before */);
-  _heap->increment_total_collections(!_partial);
+  _heap->increment_total_collections(is_full());
   _heap->ensure_parsability(true);
   verify(VerifyBeforeGC, "Before GC");
-  if (!_partial) {
+  if (is_full()) {
     _heap->pre_full_gc_dump(timer());
   }
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::clear();
 #endif
-  ThirdPartyHeapClassUnloading::begin(_partial, cause);
-  ThirdPartyHeapRoots::begin_collection(_partial);
+  ThirdPartyHeapClassUnloading::begin(!is_full(), cause);
+  ThirdPartyHeapRoots::begin_collection(_pause == THIRD_PARTY_HEAP_PAUSE_PARTIAL);
+  if (_pause == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
+    ThirdPartyHeapBarrierSet::set_snapshot_active(false);
+  }
 }
 
 ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
+  if (_pause == THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {
+    ThirdPartyHeapBarrierSet::set_snapshot_active(true);
+  }
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::update_pointers();
 #endif
@@ -53,20 +76,22 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
     ThirdPartyHeapRoots::fix_compiled_code();
   }
   ThirdPartyHeapRoots::end_collection();
-  ThirdPartyHeapClassUnloading::end(_partial);
+  ThirdPartyHeapClassUnloading::end(!is_full());
   verify(VerifyAfterGC, "After GC");
   advance_soft_reference_clock();
   _heap->resize_all_tlabs();
   _heap->update_capacity_and_used_at_gc();
-  if (!_partial) {
+  if (is_full()) {
     end_full_collection();
   }
   MetaspaceUtils::print_metaspace_change(_metaspace_before);
   _heap->print_at_collection(false /* before */);
-  if (!_partial) {
+  if (is_full()) {
     _heap->post_full_gc_dump(timer());
   }
-  log_references();
+  if (_pause != THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {
+    log_references();
+  }
   _tracer.report_end(_heap);
   _heap->counters()->update_all();
   MemoryService::track_memory_usage();

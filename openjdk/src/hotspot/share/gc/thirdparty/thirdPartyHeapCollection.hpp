@@ -6,25 +6,25 @@
 
 #include "gc/shared/collectedHeap.hpp"
 #include "gc/shared/collectorCounters.hpp"
-#include "gc/shared/gcId.hpp"
 #include "gc/shared/gcTraceTime.inline.hpp"
 #include "gc/shared/gcVMOperations.hpp"
 #include "gc/shared/isGCActiveMark.hpp"
 #include "gc/shared/softRefPolicy.hpp"
 #include "gc/thirdparty/thirdPartyHeapOverheadLimit.hpp"
+#include "gc/thirdparty/thirdPartyHeapPlugin.h"
 #include "gc/thirdparty/thirdPartyHeapTracer.hpp"
 #include "memory/metaspaceStats.hpp"
 #include "services/memoryService.hpp"
 
 class ThirdPartyHeap;
 
-// One collection, as the VM sees it: what has to be done before and after it with
-// the world stopped, its log line, events and statistics. Lives on the VM thread.
+// One pause of a collection, as the VM sees it: what has to be done before and
+// after it with the world stopped, its log line, events and statistics. Lives on the
+// VM thread, in the scope of its GC id.
 class ThirdPartyHeapCollection : public StackObj {
 private:
   ThirdPartyHeap* const   _heap;
-  const bool              _partial; // looks at new objects alone
-  GCIdMark                _gc_id;
+  const ThirdPartyHeapPause _pause;
   GCCauseSetter           _cause;
   IsGCActiveMark          _active;
   SvcGCMarker             _service;
@@ -37,13 +37,14 @@ private:
   GCTraceCPUTime          _cpu_time;
   GCTraceTime(Info, gc)   _time;
 
+  bool is_full() const { return _pause == THIRD_PARTY_HEAP_PAUSE_FULL; }
   void end_full_collection();
   void verify(bool asked_for, const char* when);
   void log_references();
   static void advance_soft_reference_clock();
 
 public:
-  ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause, bool partial);
+  ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause, ThirdPartyHeapPause pause);
   ~ThirdPartyHeapCollection();
 
   GCTimer* timer() { return _tracer.timer(); }

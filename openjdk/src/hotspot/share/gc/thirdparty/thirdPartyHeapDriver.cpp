@@ -44,7 +44,8 @@ ThirdPartyHeapDriver::ThirdPartyHeapDriver(ThirdPartyHeap* heap) :
     _vm_thread_task(NULL),
     _gc_locker_cleared(false),
     _requested_cause(GCCause::_no_gc),
-    _gc_id(GCId::undefined()) {
+    _gc_id(GCId::undefined()),
+    _marking_gc_id(GCId::undefined()) {
   set_name("MMTk Driver");
   if (!os::create_thread(this, os::cgc_thread)) {
     vm_exit_out_of_memory(0, OOM_MALLOC_ERROR, "Cannot create the GC driver thread.");
@@ -125,6 +126,15 @@ void ThirdPartyHeapDriver::wait_for_plugin(GCTimer* timer) {
   }
 }
 
+void ThirdPartyHeapDriver::collect(GCCause::Cause cause, ThirdPartyHeapPause pause) {
+  ThirdPartyHeapCollection collection(_heap, cause, pause);
+  GCTraceTime(Debug, gc, phases) phase("Plugin", collection.timer());
+  Atomic::store(&_gc_id, GCId::current());
+  change_state(StopRequested, Stopped);
+  wait_for_plugin(collection.timer());
+  Atomic::store(&_gc_id, GCId::undefined());
+}
+
 bool ThirdPartyHeapDriver::collect_at_safepoint() {
   GCCause::Cause cause;
   {
@@ -140,14 +150,14 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
     _requested_cause = GCCause::_no_gc;
   }
 
-  {
-    const bool partial = ThirdPartyHeapLoader::plugin()->is_partial_collection() != 0;
-    ThirdPartyHeapCollection collection(_heap, cause, partial);
-    GCTraceTime(Debug, gc, phases) phase("Plugin", collection.timer());
-    Atomic::store(&_gc_id, GCId::current());
-    change_state(StopRequested, Stopped);
-    wait_for_plugin(collection.timer());
-    Atomic::store(&_gc_id, GCId::undefined());
+  const ThirdPartyHeapPause pause = (ThirdPartyHeapPause)ThirdPartyHeapLoader::plugin()->pause();
+  if (pause == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
+    GCIdMark id(_marking_gc_id);
+    collect(cause, pause);
+  } else {
+    GCIdMark id;
+    _marking_gc_id = GCId::current();
+    collect(cause, pause);
   }
 
   MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);

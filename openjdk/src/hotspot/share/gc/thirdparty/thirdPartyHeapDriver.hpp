@@ -6,6 +6,7 @@
 
 #include "gc/shared/gcCause.hpp"
 #include "gc/shared/gcVMOperations.hpp"
+#include "gc/thirdparty/thirdPartyHeapPlugin.h"
 #include "runtime/mutex.hpp"
 #include "runtime/nonJavaThread.hpp"
 
@@ -57,10 +58,12 @@ private:
   bool            _gc_locker_cleared; // the last thread has left its JNI critical region
   GCCause::Cause  _requested_cause;   // of the next collection, if somebody asked for one
   volatile uint   _gc_id;             // of the collection that is going on
+  uint            _marking_gc_id;     // of the last pause that was no final mark: that has the id of the initial one
 
   void enable_collection();
   void change_state(State from, State to);
   void wait_for_plugin(GCTimer* timer);
+  void collect(GCCause::Cause cause, ThirdPartyHeapPause pause);
   void wait_for_gc_locker();
   void wait_for_completion(JavaThread* thread, uint completed);
 

@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 5
+#define THIRD_PARTY_HEAP_ABI_VERSION 6
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -145,7 +145,20 @@ enum ThirdPartyHeapBarrier {
    * safepoint the VM calls remember_object. The bit of an object is bit (object >> 3) & 7 of the byte at
    * unlogged_bits() + (object >> 6).
    */
-  THIRD_PARTY_HEAP_BARRIER_OBJECT = 1
+  THIRD_PARTY_HEAP_BARRIER_OBJECT = 1,
+  /*
+   * Snapshot at the beginning. Between an initial and a final mark the VM calls snapshot_object with each reference that
+   * a store is about to overwrite in the heap, and with each that it loads from a weak place and does not just look at.
+   */
+  THIRD_PARTY_HEAP_BARRIER_SNAPSHOT = 2
+};
+
+/* What is done while the world is stopped. */
+enum ThirdPartyHeapPause {
+  THIRD_PARTY_HEAP_PAUSE_FULL         = 0, /* a collection of the whole heap */
+  THIRD_PARTY_HEAP_PAUSE_PARTIAL      = 1, /* a collection that looks at new objects alone */
+  THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK = 2, /* begins a collection that marks beside the mutators */
+  THIRD_PARTY_HEAP_PAUSE_FINAL_MARK   = 3  /* ends it: weak roots are processed, no class is unloaded */
 };
 
 /* What the VM asks for when the heap is made. */
@@ -320,14 +333,19 @@ typedef struct ThirdPartyHeapPluginTable {
   /* References are stored into so many fields in a row of an object that the VM does not know. */
   void (*remember_slots)(ThirdPartyHeapMutator* mutator, void* first, size_t count);
 
-  /* Whether the collection that is about to begin, or runs, looks at new objects alone. */
-  int32_t (*is_partial_collection)(void);
+  /* Of the pause that is about to begin, or lasts: a ThirdPartyHeapPause. */
+  int32_t (*pause)(void);
 
   /* As alloc, but never waits for a collection. For a thread in a JNI critical region, which would hold that collection up. */
   void* (*alloc_without_collection)(ThirdPartyHeapMutator* mutator, size_t bytes);
 
   /* Whether the collection that is about to begin is the last attempt before an allocation fails. */
   int32_t (*is_emergency_collection)(void);
+
+  /* This object was referred to when marking began, or is referred to from now on: it stays. Null as mutator: the thread has none. */
+  void (*snapshot_object)(ThirdPartyHeapMutator* mutator, void* object);
+  /* The same of all that so many fields or elements in a row refer to. */
+  void (*snapshot_slots)(ThirdPartyHeapMutator* mutator, void* first, size_t count);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */

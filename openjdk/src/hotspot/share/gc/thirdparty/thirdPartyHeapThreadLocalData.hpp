@@ -15,8 +15,9 @@ class ThirdPartyHeapThreadLocalData {
 private:
   ThirdPartyHeapMutator* _mutator;
   ThirdPartyHeapHeads    _heads;
+  bool                   _snapshot_active;
 
-  ThirdPartyHeapThreadLocalData() : _mutator(NULL), _heads() {}
+  ThirdPartyHeapThreadLocalData() : _mutator(NULL), _heads(), _snapshot_active(false) {}
 
   static ThirdPartyHeapThreadLocalData* data(Thread* thread) {
     assert(UseThirdPartyHeap, "Sanity");
@@ -35,6 +36,11 @@ public:
 
   static void set_mutator(Thread* thread, ThirdPartyHeapMutator* mutator) {
     data(thread)->_mutator = mutator;
+  }
+
+  // Whether marking runs beside this thread: see ThirdPartyHeapBarrierSet.
+  static void set_snapshot_active(Thread* thread, bool active) {
+    data(thread)->_snapshot_active = active;
   }
 
   static uint64_t refilled_bytes(Thread* thread) {
@@ -59,6 +65,10 @@ public:
   // From the start of a Thread, as all offsets here.
   static ByteSize mutator_offset() {
     return Thread::gc_data_offset() + byte_offset_of(ThirdPartyHeapThreadLocalData, _mutator);
+  }
+
+  static ByteSize snapshot_active_offset() {
+    return Thread::gc_data_offset() + byte_offset_of(ThirdPartyHeapThreadLocalData, _snapshot_active);
   }
 
   static ByteSize heads_offset() {

@@ -95,11 +95,28 @@ void ThirdPartyHeapBarrierSetAssembler::test_unlogged(MacroAssembler* masm, Regi
   __ bind(done);
 }
 
+void ThirdPartyHeapBarrierSetAssembler::jump_if_snapshot_inactive(MacroAssembler* masm, Label& target) {
+  __ cmpb(Address(r15_thread, in_bytes(ThirdPartyHeapThreadLocalData::snapshot_active_offset())), 0);
+  __ jcc(Assembler::equal, target);
+}
+
 void ThirdPartyHeapBarrierSetAssembler::oop_store_at(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
                                                      Address dst, Register val, Register tmp1, Register tmp2) {
+  const bool in_heap = (decorators & IN_HEAP) != 0;
+  if (in_heap && ThirdPartyHeapBarrierSet::has_snapshot_barrier()) {
+    assert((decorators & IS_DEST_UNINITIALIZED) == 0, "there is an old value");
+    Label done;
+    jump_if_snapshot_inactive(masm, done);
+    __ pusha();
+    __ lea(c_rarg0, dst);
+    __ movl(c_rarg1, 1);
+    __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_elements), 2);
+    __ popa();
+    __ bind(done);
+  }
   BarrierSetAssembler::store_at(masm, decorators, type, dst, val, tmp1, tmp2);
   const bool stores_null = val == noreg;
-  if (!ThirdPartyHeapBarrierSet::has_object_barrier() || stores_null || (decorators & IN_HEAP) == 0) {
+  if (!ThirdPartyHeapBarrierSet::has_object_barrier() || stores_null || !in_heap) {
     return;
   }
   // The address is that of a field or an element: its base is the object.
@@ -113,9 +130,29 @@ void ThirdPartyHeapBarrierSetAssembler::oop_store_at(MacroAssembler* masm, Decor
   __ bind(done);
 }
 
+// The weak loads of assembly code are Reference.get() of the interpreter, and JNI handles that native methods return.
+void ThirdPartyHeapBarrierSetAssembler::load_at(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
+                                                Register dst, Address src, Register tmp1, Register tmp_thread) {
+  ModRefBarrierSetAssembler::load_at(masm, decorators, type, dst, src, tmp1, tmp_thread);
+  const bool is_weak = (decorators & (ON_WEAK_OOP_REF | ON_PHANTOM_OOP_REF)) != 0;
+  const bool keeps_alive = is_weak && (decorators & AS_NO_KEEPALIVE) == 0;
+  if (!ThirdPartyHeapBarrierSet::has_snapshot_barrier() || !is_reference_type(type) || !keeps_alive) {
+    return;
+  }
+  Label done;
+  jump_if_snapshot_inactive(masm, done);
+  __ pusha();
+  __ movptr(c_rarg0, dst);
+  __ movptr(c_rarg1, r15_thread);
+  // Not the interpreter's own way to call: there may be no frame yet, which that checks.
+  __ MacroAssembler::call_VM_leaf_base(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_object), 2);
+  __ popa();
+  __ bind(done);
+}
+
 void ThirdPartyHeapBarrierSetAssembler::arraycopy_prologue(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
                                                            Register src, Register dst, Register count) {
-  if (ThirdPartyHeapBarrierSet::has_object_barrier()) {
+  if (ThirdPartyHeapBarrierSet::has_barrier()) {
     ModRefBarrierSetAssembler::arraycopy_prologue(masm, decorators, type, src, dst, count);
   }
 }
@@ -125,6 +162,22 @@ void ThirdPartyHeapBarrierSetAssembler::arraycopy_epilogue(MacroAssembler* masm,
   if (ThirdPartyHeapBarrierSet::has_object_barrier()) {
     ModRefBarrierSetAssembler::arraycopy_epilogue(masm, decorators, type, src, dst, count);
   }
+}
+
+void ThirdPartyHeapBarrierSetAssembler::gen_write_ref_array_pre_barrier(MacroAssembler* masm, DecoratorSet decorators,
+                                                                        Register addr, Register count) {
+  if (!ThirdPartyHeapBarrierSet::has_snapshot_barrier() || (decorators & IS_DEST_UNINITIALIZED) != 0) {
+    return;
+  }
+  assert_different_registers(c_rarg0, count);
+  Label done;
+  jump_if_snapshot_inactive(masm, done);
+  __ pusha();
+  __ mov(c_rarg0, addr);
+  __ mov(c_rarg1, count);
+  __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_elements), 2);
+  __ popa();
+  __ bind(done);
 }
 
 // The stubs are called by compiled code with addresses of elements: which array it is they do not know. An array
@@ -163,6 +216,35 @@ void ThirdPartyHeapBarrierSetAssembler::generate_c1_remember_runtime_stub(StubAs
   __ save_live_registers_no_oop_map(true);
   __ load_parameter(0, c_rarg0);
   __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_object), c_rarg0, r15_thread);
+  __ restore_live_registers(true);
+  __ epilogue();
+}
+
+#undef __
+#define __ ce->masm()->
+
+void ThirdPartyHeapBarrierSetAssembler::generate_c1_snapshot_stub(LIR_Assembler* ce, ThirdPartyHeapSnapshotStub* stub) {
+  const ThirdPartyHeapBarrierSetC1* const c1 = (ThirdPartyHeapBarrierSetC1*)BarrierSet::barrier_set()->barrier_set_c1();
+  const Register value = stub->value()->as_register();
+  __ bind(*stub->entry());
+  if (stub->loads_value()) {
+    ce->mem2reg(stub->address(), stub->value(), T_OBJECT, stub->patch_code(), stub->info(), false /* wide */, false /* unaligned */);
+  }
+  __ testptr(value, value);
+  __ jcc(Assembler::zero, *stub->continuation());
+  ce->store_parameter(value, 0);
+  __ call(RuntimeAddress(c1->snapshot_runtime_code_blob()->code_begin()));
+  __ jmp(*stub->continuation());
+}
+
+#undef __
+#define __ sasm->
+
+void ThirdPartyHeapBarrierSetAssembler::generate_c1_snapshot_runtime_stub(StubAssembler* sasm) {
+  __ prologue("third_party_heap_snapshot", false);
+  __ save_live_registers_no_oop_map(true);
+  __ load_parameter(0, c_rarg0);
+  __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_object), c_rarg0, r15_thread);
   __ restore_live_registers(true);
   __ epilogue();
 }

@@ -9,21 +9,31 @@
 class LIR_Assembler;
 class StubAssembler;
 class ThirdPartyHeapRememberStub;
+class ThirdPartyHeapSnapshotStub;
 
-// Allocation by the interpreter and C1, and the object remembering barrier of the
-// interpreter, C1 and the arraycopy stubs, if the plan has one. Where threads have no
+// Allocation by the interpreter and C1, and the plan's barrier of the interpreter, C1
+// and the arraycopy stubs, if it has one. Where threads have no
 // TLABs, HotSpot allocates in the eden that they share; here that is a pop from one of
 // the thread's free lists.
 class ThirdPartyHeapBarrierSetAssembler : public ModRefBarrierSetAssembler {
+private:
+  // Jumps unless marking runs beside the thread.
+  static void jump_if_snapshot_inactive(MacroAssembler* masm, Label& target);
+
 protected:
   virtual void oop_store_at(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
                             Address dst, Register val, Register tmp1, Register tmp2);
+  virtual void gen_write_ref_array_pre_barrier(MacroAssembler* masm, DecoratorSet decorators,
+                                               Register addr, Register count);
   virtual void gen_write_ref_array_post_barrier(MacroAssembler* masm, DecoratorSet decorators,
                                                 Register addr, Register count, Register tmp);
 
 public:
   virtual void eden_allocate(MacroAssembler* masm, Register thread, Register obj, Register var_size_in_bytes,
                              int con_size_in_bytes, Register t1, Label& slow_case);
+
+  virtual void load_at(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
+                       Register dst, Address src, Register tmp1, Register tmp_thread);
 
   virtual void arraycopy_prologue(MacroAssembler* masm, DecoratorSet decorators, BasicType type,
                                   Register src, Register dst, Register count);
@@ -36,6 +46,8 @@ public:
 #ifdef COMPILER1
   static void generate_c1_remember_stub(LIR_Assembler* ce, ThirdPartyHeapRememberStub* stub);
   static void generate_c1_remember_runtime_stub(StubAssembler* sasm);
+  static void generate_c1_snapshot_stub(LIR_Assembler* ce, ThirdPartyHeapSnapshotStub* stub);
+  static void generate_c1_snapshot_runtime_stub(StubAssembler* sasm);
 #endif
 };
 

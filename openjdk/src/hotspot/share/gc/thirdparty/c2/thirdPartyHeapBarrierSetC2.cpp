@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 #include "precompiled.hpp"
+#include "classfile/javaClasses.hpp"
 #include "gc/thirdparty/c2/thirdPartyHeapBarrierSetC2.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSetRuntime.hpp"
@@ -177,12 +178,160 @@ void ThirdPartyHeapBarrierSetC2::post_barrier(GraphKit* kit, Node* ctl, Node* st
   kit->final_sync(ideal);
 }
 
+const TypeFunc* ThirdPartyHeapBarrierSetC2::snapshot_type() {
+  const Type** arguments = TypeTuple::fields(3);
+  arguments[TypeFunc::Parms + 0] = TypeX_X;        // the old value: not as an oop, or it would escape
+  arguments[TypeFunc::Parms + 1] = Type::HALF;
+  arguments[TypeFunc::Parms + 2] = TypeRawPtr::NOTNULL; // the thread
+  const TypeTuple* const domain = TypeTuple::make(TypeFunc::Parms + 3, arguments);
+  const TypeTuple* const range = TypeTuple::make(TypeFunc::Parms, TypeTuple::fields(0));
+  return TypeFunc::make(domain, range);
+}
+
+// Whether the field is one of an object that this method has allocated, and has not been stored to since.
+bool ThirdPartyHeapBarrierSetC2::overwrites_initial_null(GraphKit* kit, Node* adr, uint adr_idx) {
+  PhaseGVN* const gvn = &kit->gvn();
+  intptr_t offset = 0;
+  Node* const base = AddPNode::Ideal_base_and_offset(adr, gvn, offset);
+  AllocateNode* const allocation = AllocateNode::Ideal_allocation(base, gvn);
+  if (allocation == NULL || offset == Type::OffsetBot) {
+    return false;
+  }
+  const int size = type2aelembytes(T_OBJECT);
+  Node* mem = kit->memory(adr_idx);
+  // Passes over the stores to other places, but not over many.
+  for (int stores = 0; stores < 50 && mem->is_Store(); stores++) {
+    intptr_t other_offset = 0;
+    Node* const other = AddPNode::Ideal_base_and_offset(mem->in(MemNode::Address), gvn, other_offset);
+    if (other == NULL) {
+      return false;
+    }
+    const bool apart = other_offset != Type::OffsetBot &&
+                       (other_offset >= offset + size || other_offset + mem->as_Store()->memory_size() <= offset);
+    AllocateNode* const other_allocation = AllocateNode::Ideal_allocation(other, gvn);
+    if (!apart && (other == base || !MemNode::detect_ptr_independence(base, allocation, other, other_allocation, gvn))) {
+      return false;
+    }
+    mem = mem->in(MemNode::Memory);
+  }
+  if (!mem->is_Proj() || !mem->in(0)->is_Initialize() || mem->in(0)->as_Initialize()->allocation() != allocation) {
+    return false;
+  }
+  InitializeNode* const initialize = mem->in(0)->as_Initialize();
+  Node* const captured = initialize->find_captured_store(offset, size, gvn);
+  return captured == NULL || captured == initialize->zero_memory();
+}
+
+void ThirdPartyHeapBarrierSetC2::pre_barrier(GraphKit* kit, bool do_load, Node* ctl, Node* obj, Node* adr, uint adr_idx,
+                                             Node* val, const TypeOopPtr* val_type, Node* pre_val, BasicType bt) const {
+  if (!ThirdPartyHeapBarrierSet::has_snapshot_barrier()) {
+    return;
+  }
+  if (do_load ? overwrites_initial_null(kit, adr, adr_idx) : pre_val->bottom_type() == TypePtr::NULL_PTR) {
+    return;
+  }
+
+  IdealKit ideal(kit, true);
+  const float unlikely = PROB_UNLIKELY(0.999);
+  const int active_offset = in_bytes(ThirdPartyHeapThreadLocalData::snapshot_active_offset());
+  Node* const active_address = __ AddP(__ top(), __ thread(), __ ConX(active_offset));
+  Node* const active = __ load(__ ctrl(), active_address, TypeInt::UBYTE, T_BOOLEAN, Compile::AliasIdxRaw);
+  __ if_then(active, BoolTest::ne, __ ConI(0), unlikely); {
+    if (do_load) {
+      // Pinned, or the value could be taken where it is not the old one.
+      pre_val = __ load(__ ctrl(), adr, val_type, bt, adr_idx, false, MemNode::unordered, LoadNode::Pinned);
+    }
+    __ if_then(pre_val, BoolTest::ne, kit->null()); {
+      const address slow_path = CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_object);
+      Node* const old = __ CastPX(__ ctrl(), pre_val);
+      __ make_leaf_call(snapshot_type(), slow_path, "snapshot_object", old, __ top(), __ thread());
+    } __ end_if();
+  } __ end_if();
+  kit->final_sync(ideal);
+}
+
+// Behind a load whose value becomes strong.
+void ThirdPartyHeapBarrierSetC2::snapshot_value(GraphKit* kit, Node* value) {
+  const ThirdPartyHeapBarrierSetC2* const c2 = (ThirdPartyHeapBarrierSetC2*)BarrierSet::barrier_set()->barrier_set_c2();
+  c2->pre_barrier(kit, false /* do_load */, kit->control(), NULL, NULL, max_juint, NULL, NULL, value, T_OBJECT);
+}
+
+// Behind a load from a place that the compiler does not know: it may be the referent of a Reference.
+void ThirdPartyHeapBarrierSetC2::snapshot_if_referent(GraphKit* kit, Node* base, Node* offset, Node* value, bool need_mem_bar) {
+  const int referent_offset = java_lang_ref_Reference::referent_offset();
+  const TypeX* const offset_type = offset->find_intptr_t_type();
+  if (offset_type != NULL && offset_type->is_con() && offset_type->get_con() != referent_offset) {
+    return;
+  }
+  const TypeOopPtr* const base_type = base->bottom_type()->isa_oopptr();
+  if (base_type != NULL && base_type->isa_aryptr()) {
+    return;
+  }
+  const TypeInstPtr* const instance_type = base_type == NULL ? NULL : base_type->isa_instptr();
+  if (instance_type != NULL && instance_type->klass()->is_loaded()) {
+    ciKlass* const klass = instance_type->klass();
+    ciKlass* const reference = kit->env()->Reference_klass();
+    if (!klass->is_subtype_of(reference) && !reference->is_subtype_of(klass)) {
+      return;
+    }
+  }
+
+  IdealKit ideal(kit);
+  const float unlikely = PROB_UNLIKELY(0.999);
+  __ if_then(offset, BoolTest::eq, __ ConX(referent_offset), unlikely); {
+    kit->sync_kit(ideal);
+    Node* const reference = kit->makecon(TypeKlassPtr::make(kit->env()->Reference_klass()));
+    Node* const is_reference = kit->gen_instanceof(base, reference);
+    __ sync_kit(kit);
+    __ if_then(is_reference, BoolTest::eq, __ ConI(1), unlikely); {
+      kit->sync_kit(ideal);
+      snapshot_value(kit, value);
+      if (need_mem_bar) {
+        kit->insert_mem_bar(Op_MemBarCPUOrder); // the collector clears referents: no load may stand for two
+      }
+      __ sync_kit(kit);
+    } __ end_if();
+  } __ end_if();
+  kit->final_sync(ideal);
+}
+
 #undef __
+
+Node* ThirdPartyHeapBarrierSetC2::load_at_resolved(C2Access& access, const Type* val_type) const {
+  const DecoratorSet decorators = access.decorators();
+  Node* const top = Compile::current()->top();
+  Node* const adr = access.addr().node();
+  Node* const base = access.base();
+  Node* const offset = adr->is_AddP() ? adr->in(AddPNode::Offset) : top;
+  const bool in_heap = (decorators & IN_HEAP) != 0;
+  const bool is_weak = (decorators & (ON_WEAK_OOP_REF | ON_PHANTOM_OOP_REF)) != 0 && (decorators & AS_NO_KEEPALIVE) == 0;
+  const bool is_unknown = in_heap && (decorators & ON_UNKNOWN_OOP_REF) != 0 && offset != top && base != top;
+  if (!ThirdPartyHeapBarrierSet::has_snapshot_barrier() || !access.is_oop() || !(is_weak || is_unknown)) {
+    return BarrierSetC2::load_at_resolved(access, val_type);
+  }
+  assert(access.is_parse_access(), "these loads are not changed by later phases");
+  GraphKit* const kit = static_cast<C2ParseAccess&>(access).kit();
+  const bool mismatched = (decorators & C2_MISMATCHED) != 0;
+  const bool is_unordered = (decorators & MO_UNORDERED) != 0;
+  // Pinned: it is the loaded value that is kept alive, and it is not to be loaded again behind a safepoint.
+  Node* const load = kit->make_load(kit->control(), adr, val_type, access.type(), access.addr().type(), access.mem_node_mo(),
+                                    LoadNode::Pinned, !is_unordered, (decorators & C2_UNALIGNED) != 0, mismatched,
+                                    (decorators & C2_UNSAFE_ACCESS) != 0, access.barrier_data());
+  if (is_weak) {
+    snapshot_value(kit, load);
+    kit->insert_mem_bar(Op_MemBarCPUOrder); // as in snapshot_if_referent
+  } else {
+    // Other accesses have their own memory barriers.
+    const bool has_mem_bar = !is_unordered || mismatched;
+    snapshot_if_referent(kit, base, offset, load, !has_mem_bar);
+  }
+  return load;
+}
 
 // Without a barrier, nodes are those of no barrier set: ModRefBarrierSetC2 branches on the success of an exchange, and does not
 // know stores that an array copy or a clone is turned into.
 Node* ThirdPartyHeapBarrierSetC2::store_at_resolved(C2Access& access, C2AccessValue& val) const {
-  if (!ThirdPartyHeapBarrierSet::has_object_barrier()) {
+  if (!ThirdPartyHeapBarrierSet::has_barrier()) {
     return BarrierSetC2::store_at_resolved(access, val);
   }
   return ModRefBarrierSetC2::store_at_resolved(access, val);
@@ -190,7 +339,7 @@ Node* ThirdPartyHeapBarrierSetC2::store_at_resolved(C2Access& access, C2AccessVa
 
 Node* ThirdPartyHeapBarrierSetC2::atomic_cmpxchg_val_at_resolved(C2AtomicParseAccess& access, Node* expected_val, Node* new_val,
                                                                  const Type* value_type) const {
-  if (!ThirdPartyHeapBarrierSet::has_object_barrier()) {
+  if (!ThirdPartyHeapBarrierSet::has_barrier()) {
     return BarrierSetC2::atomic_cmpxchg_val_at_resolved(access, expected_val, new_val, value_type);
   }
   return ModRefBarrierSetC2::atomic_cmpxchg_val_at_resolved(access, expected_val, new_val, value_type);
@@ -198,7 +347,15 @@ Node* ThirdPartyHeapBarrierSetC2::atomic_cmpxchg_val_at_resolved(C2AtomicParseAc
 
 Node* ThirdPartyHeapBarrierSetC2::atomic_cmpxchg_bool_at_resolved(C2AtomicParseAccess& access, Node* expected_val, Node* new_val,
                                                                   const Type* value_type) const {
+  if (!ThirdPartyHeapBarrierSet::has_barrier()) {
+    return BarrierSetC2::atomic_cmpxchg_bool_at_resolved(access, expected_val, new_val, value_type);
+  }
   if (!ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    // There is nothing to do behind the store: no branch on its success.
+    if (access.is_oop()) {
+      pre_barrier(access.kit(), false /* do_load */, access.kit()->control(), NULL, NULL, max_juint, NULL, NULL, expected_val,
+                  T_OBJECT);
+    }
     return BarrierSetC2::atomic_cmpxchg_bool_at_resolved(access, expected_val, new_val, value_type);
   }
   return ModRefBarrierSetC2::atomic_cmpxchg_bool_at_resolved(access, expected_val, new_val, value_type);
@@ -206,7 +363,7 @@ Node* ThirdPartyHeapBarrierSetC2::atomic_cmpxchg_bool_at_resolved(C2AtomicParseA
 
 Node* ThirdPartyHeapBarrierSetC2::atomic_xchg_at_resolved(C2AtomicParseAccess& access, Node* new_val,
                                                           const Type* value_type) const {
-  if (!ThirdPartyHeapBarrierSet::has_object_barrier()) {
+  if (!ThirdPartyHeapBarrierSet::has_barrier()) {
     return BarrierSetC2::atomic_xchg_at_resolved(access, new_val, value_type);
   }
   return ModRefBarrierSetC2::atomic_xchg_at_resolved(access, new_val, value_type);
@@ -214,23 +371,57 @@ Node* ThirdPartyHeapBarrierSetC2::atomic_xchg_at_resolved(C2AtomicParseAccess& a
 
 bool ThirdPartyHeapBarrierSetC2::array_copy_requires_gc_barriers(bool tightly_coupled_alloc, BasicType type, bool is_clone,
                                                                  bool is_clone_instance, ArrayCopyPhase phase) const {
-  return ThirdPartyHeapBarrierSet::has_object_barrier() && is_reference_type(type) && !tightly_coupled_alloc;
+  return ThirdPartyHeapBarrierSet::has_barrier() && is_reference_type(type) && !tightly_coupled_alloc;
 }
 
-// The object is not allocated after all. Each comparison of its byte with 0 is decided, which leaves the rest of the
-// barrier without a way to it.
-void ThirdPartyHeapBarrierSetC2::eliminate_gc_barrier(PhaseMacroExpand* macro, Node* node) const {
-  if (ThirdPartyHeapBarrierSet::has_object_barrier()) {
-    assert(node->Opcode() == Op_CastP2X, "where the barrier begins");
-    ResourceMark rm;
-    Unique_Node_List comparisons;
-    find_comparisons(node, 0, comparisons);
-    assert(comparisons.size() != 0, "a barrier compares");
-    for (uint i = 0; i < comparisons.size(); i++) {
-      macro->replace_node(comparisons.at(i), macro->makecon(TypeInt::CC_EQ));
-    }
-    macro->replace_node(node, macro->top());
+bool ThirdPartyHeapBarrierSetC2::is_snapshot_call(const Node* node) {
+  const address slow_path = CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_object);
+  return node->is_CallLeaf() && node->as_CallLeaf()->entry_point() == slow_path;
+}
+
+// The load of an old value: it is compared with null, and goes into the call. Narrow ones are decoded for that.
+bool ThirdPartyHeapBarrierSetC2::is_gc_pre_barrier_node(Node* node) const {
+  if (!ThirdPartyHeapBarrierSet::has_snapshot_barrier() || !node->is_Load() ||
+      !node->as_Load()->has_pinned_control_dependency()) {
+    return false;
   }
+  uint compared = 0;
+  uint passed = 0;
+  Node* const value = node->outcnt() == 1 && node->unique_out()->is_DecodeN() ? node->unique_out() : node;
+  for (DUIterator_Fast imax, i = value->fast_outs(imax); i < imax; i++) {
+    Node* const user = value->fast_out(i);
+    if (user->is_Cmp()) {
+      compared++;
+    } else if (user->Opcode() == Op_CastP2X && user->outcnt() == 1 && is_snapshot_call(user->unique_out())) {
+      passed++;
+    }
+  }
+  return compared != 0 && passed == 1 && compared + passed == value->outcnt();
+}
+
+// The object is not allocated after all.
+void ThirdPartyHeapBarrierSetC2::eliminate_gc_barrier(PhaseMacroExpand* macro, Node* node) const {
+  if (ThirdPartyHeapBarrierSet::has_snapshot_barrier()) {
+    // The old value of a field was no object, or this object itself is nobody's any more: null is not told of.
+    const bool is_old_value = is_gc_pre_barrier_node(node);
+    assert(is_old_value || node->Opcode() == Op_CastP2X, "what a barrier begins with");
+    macro->replace_node(node, is_old_value ? macro->zerocon(node->bottom_type()->basic_type()) : macro->longcon(0));
+  } else if (ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    eliminate_object_barrier(macro, node);
+  }
+}
+
+// Each comparison of its byte with 0 is decided, which leaves the rest of the barrier without a way to it.
+void ThirdPartyHeapBarrierSetC2::eliminate_object_barrier(PhaseMacroExpand* macro, Node* node) {
+  assert(node->Opcode() == Op_CastP2X, "where the barrier begins");
+  ResourceMark rm;
+  Unique_Node_List comparisons;
+  find_comparisons(node, 0, comparisons);
+  assert(comparisons.size() != 0, "a barrier compares");
+  for (uint i = 0; i < comparisons.size(); i++) {
+    macro->replace_node(comparisons.at(i), macro->makecon(TypeInt::CC_EQ));
+  }
+  macro->replace_node(node, macro->top());
 }
 
 // Follows CastP2X -> URShiftX -> AddP -> LoadUB -> CmpI.

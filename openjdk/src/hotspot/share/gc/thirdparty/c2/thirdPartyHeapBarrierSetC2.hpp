@@ -10,13 +10,23 @@ class TypeFunc;
 class Unique_Node_List;
 
 // Allocation by C2: a cell that the thread has, if the plugin gives threads cells.
-// And the object remembering barrier behind stores, if the plan has one:
+// And the plan's barrier, if it has one. Behind a store, to remember objects:
 //
 //   byte = unlogged_bits[object >> 6]
 //   if (byte != 0 && ((byte >> (object >> 3 & 7)) & 1) != 0) remember(object)
 //
 // There is none behind the stores into an object that has just been allocated, see
-// ThirdPartyHeapBarrierSet::on_slowpath_allocation_exit.
+// ThirdPartyHeapBarrierSet::on_slowpath_allocation_exit. Before a store, and likewise
+// behind a load from a weak place, for a snapshot:
+//
+//   if (thread->snapshot_active != 0) {
+//     old = *field
+//     if (old != NULL) snapshot(old)
+//   }
+//
+// The load of the old value takes the memory of the field as it is before the store,
+// which keeps the store behind it. There is none before the first store into a field of
+// an object that the method has allocated: it overwrites null.
 class ThirdPartyHeapBarrierSetC2 : public ModRefBarrierSetC2 {
 private:
   // A way to a cell: the cell, and the control and memory behind it.
@@ -33,12 +43,21 @@ private:
                    Node*& i_o, intx prefetch_lines);
   static Cell pop(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* head, Node*& no_cell_ctrl);
   static const TypeFunc* remember_type();
+  static const TypeFunc* snapshot_type();
+  static bool overwrites_initial_null(GraphKit* kit, Node* adr, uint adr_idx);
+  static void snapshot_if_referent(GraphKit* kit, Node* base, Node* offset, Node* value, bool need_mem_bar);
+  static void snapshot_value(GraphKit* kit, Node* value);
+  static bool is_snapshot_call(const Node* node);
+  static void eliminate_object_barrier(PhaseMacroExpand* macro, Node* node);
   static void find_comparisons(Node* node, uint step, Unique_Node_List& found);
 
 protected:
+  virtual void pre_barrier(GraphKit* kit, bool do_load, Node* ctl, Node* obj, Node* adr, uint adr_idx, Node* val,
+                           const TypeOopPtr* val_type, Node* pre_val, BasicType bt) const;
   virtual void post_barrier(GraphKit* kit, Node* ctl, Node* store, Node* obj, Node* adr, uint adr_idx, Node* val,
                             BasicType bt, bool use_precise) const;
 
+  virtual Node* load_at_resolved(C2Access& access, const Type* val_type) const;
   virtual Node* store_at_resolved(C2Access& access, C2AccessValue& val) const;
   virtual Node* atomic_cmpxchg_val_at_resolved(C2AtomicParseAccess& access, Node* expected_val, Node* new_val,
                                                const Type* value_type) const;
@@ -49,6 +68,7 @@ protected:
 public:
   virtual bool array_copy_requires_gc_barriers(bool tightly_coupled_alloc, BasicType type, bool is_clone,
                                                bool is_clone_instance, ArrayCopyPhase phase) const;
+  virtual bool is_gc_pre_barrier_node(Node* node) const;
   virtual void eliminate_gc_barrier(PhaseMacroExpand* macro, Node* node) const;
 
   virtual Node* obj_allocate(PhaseMacroExpand* macro, Node* mem, Node* toobig_false, Node* size_in_bytes,

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary An object that is moved to a new one while marking runs, and overwritten where it was, survives: by every way to store a reference,
+ * in the interpreter, C1 and C2, with and without compressed oops. So does one that a weak reference has given.
+ * @library /lib
+ * @modules jdk.unsupported
+ * @run main/othervm/native/timeout=600 Snapshot
+ */
+
+import heap.Check;
+import heap.Child;
+import heap.Heap;
+import java.lang.ref.Reference;
+import java.lang.ref.WeakReference;
+import java.util.Arrays;
+import java.util.List;
+
+public class Snapshot {
+    public static void main(String[] args) throws Exception {
+        for (String mode : List.of("-Xint", "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation", "-XX:+TieredCompilation")) {
+            child(mode).mustExitCleanly(0);
+            child(mode, "-XX:-UseCompressedOops").mustExitCleanly(0);
+        }
+    }
+
+    private static Child child(String... options) {
+        return Child.with("-Djava.library.path=" + System.getProperty("java.library.path"), "-Xms128m", "-Xmx128m").and(options).main(Main.class);
+    }
+
+    /** What is new when a value is moved to it: marking does not look at it. */
+    private static final class Box {
+        final int[] value;
+
+        Box(int[] value) {
+            this.value = value;
+        }
+    }
+
+    /** A list that takes long to mark, as one worker does it node by node. */
+    private static final class Node {
+        final Node next;
+
+        Node(Node next) {
+            this.next = next;
+        }
+    }
+
+    public static class Main {
+        private static final int NODES = 1_000_000;
+        private static final int HOLDERS = 2_000;
+        private static final int ROUNDS = 4;
+
+        private static Node list;
+
+        public static void main(String[] args) throws Exception {
+            for (int i = 0; i < NODES; i++) {
+                list = new Node(list);
+            }
+            for (Routes.Route route : Routes.all()) {
+                overwrite(route);
+            }
+            loadFromWeakReferences();
+            Reference.reachabilityFence(list);
+        }
+
+        private static void overwrite(Routes.Route route) throws Exception {
+            Routes.Holder[] holders = new Routes.Holder[route.shared() ? 1 : HOLDERS];
+            for (int i = 0; i < holders.length; i++) {
+                holders[i] = new Routes.Holder();
+                route.store(holders[i], new int[] {0, i});
+            }
+            Box[] before = {};
+            for (int round = 1; round <= ROUNDS; round++) {
+                Box[] moved = new Box[holders.length];
+                for (int i = 0; i < holders.length; i++) {
+                    moved[i] = new Box(route.load(holders[i]));
+                    route.store(holders[i], new int[] {round, i});
+                    if (i % 20 == 0) {
+                        Heap.churn(128 * 1024);
+                    }
+                }
+                check(route.name(), before, round - 2);
+                before = moved;
+            }
+            check(route.name(), before, ROUNDS - 1);
+        }
+
+        private static void loadFromWeakReferences() {
+            @SuppressWarnings({"unchecked", "rawtypes"})
+            WeakReference<int[]>[] references = new WeakReference[HOLDERS];
+            int kept = 0;
+            Box[] before = {};
+            for (int round = 0; round < 20; round++) {
+                Box[] moved = new Box[HOLDERS];
+                for (int i = 0; i < HOLDERS; i++) {
+                    int[] value = references[i] == null ? null : references[i].get();
+                    if (value != null && value[0] == round - 1) {
+                        moved[i] = new Box(value);
+                        kept++;
+                    }
+                    references[i] = new WeakReference<>(new int[] {round, i});
+                    if (i % 20 == 0) {
+                        Heap.churn(128 * 1024);
+                    }
+                }
+                check("a weak reference", before, round - 2);
+                before = moved;
+            }
+            Check.that(kept > 0, "weak references were cleared before they were asked");
+        }
+
+        private static void check(String name, Box[] boxes, int round) {
+            for (int i = 0; i < boxes.length; i++) {
+                int[] value = boxes[i] == null ? null : boxes[i].value;
+                Check.that(value == null || value.length == 2 && value[0] == round && value[1] == i,
+                        name + ", round " + round + ", holder " + i + ": found " + Arrays.toString(value));
+            }
+        }
+    }
+}
