@@ -90,9 +90,12 @@ def minheap(table: pd.DataFrame) -> list[Figure]:
 def by(table: pd.DataFrame, axis: str, fixed: str, baseline: str | None) -> list[Figure]:
     """Every metric over `axis` (of `AXES`), a figure per benchmark, value of `fixed`, and metric.
 
-    Total, mutator and collector time and collections are also drawn relative to the baseline.
+    Total, mutator and collector time and collections are also drawn relative to the baseline. One value alone is no
+    axis: the dot plots of the overview have it.
     """
     found = []
+    if table[axis].nunique() < 2:
+        return found
     for (benchmark, value), cell in table.groupby(["benchmark", fixed], sort=False, dropna=False):
         where = f"{benchmark}, {AXES[fixed][1].format(value)}" if not pd.isna(value) else str(benchmark)
         slug = _slug(f"{benchmark}-{fixed}{'' if pd.isna(value) else value}")

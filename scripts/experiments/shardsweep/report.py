@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from shardsweep import draw, figures, grid, logs, point, sweep, tables
+from shardsweep import draw, figures, grid, logs, overview, point, sweep, tables
 from shardsweep.figures import Figure
 from shardsweep.files import write_whole
 from shardsweep.grid import Grid
@@ -103,8 +103,9 @@ def write(folder: Path) -> tuple[list[Section], Path]:
 
 
 def _page(folder: Path, whole: Grid, found: list[Section], table: pd.DataFrame, notes: list[dict]) -> str:
+    templates = files("shardsweep") / "templates"
     template = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(
-        (files("shardsweep") / "templates" / "report.html").read_text(encoding="utf-8")
+        (templates / "report.html").read_text(encoding="utf-8")
     )
     facts = sweep.read_machine(folder)
     points = grid.points(whole)
@@ -132,6 +133,8 @@ def _page(folder: Path, whole: Grid, found: list[Section], table: pd.DataFrame, 
         builds=list(facts["builds"].items()),
         grid=grid.dump(whole),
         commands=_commands(folder, points),
+        overview=overview.data(table),
+        script=Markup((templates / "overview.js").read_text(encoding="utf-8")),
         plotly=Markup(get_plotlyjs()),
     )
 

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a report begins with: a dot plot of the builds for each measurement, relative to whichever build is clicked, and
+memory against time. This is their data; the page's script draws them."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from shardsweep import analysis, figures
+
+# The measurements that have a plot, of `figures.METRICS`, in this order.
+SHOWN = ("time.total", "cpu.total", "time.mutator", "time.collector", "collections", "pause.max", "resident.peak")
+TITLES = {metric: (title, unit) for metric, title, unit in figures.METRICS}
+TIME, MEMORY = "time.total", "resident.peak"
+
+
+def data(table: pd.DataFrame) -> dict:
+    """All plots of a result table, as JSON knows them: `cells` of dot plots, and `scatters`. Either may be empty."""
+    last = figures.timed(table)
+    return {"cells": [*_minheaps(table), *_cells(last)], "scatters": list(_scatters(last))}
+
+
+def _cells(last: pd.DataFrame) -> Iterable[dict]:
+    """The plots of each benchmark, number of threads and heap size."""
+    for (benchmark, threads, heap), cell in last.groupby(analysis.CELL, sort=False, dropna=False):
+        panels = [_panel(cell, metric, *TITLES[metric]) for metric in SHOWN]
+        panels = [panel for panel in panels if panel["builds"]]
+        if panels:
+            name = f"{benchmark}, {figures.threads_text(threads)} threads, {heap} MiB"
+            yield {"name": name, "panels": panels}
+
+
+def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
+    """The minheaps of each benchmark, a plot for each number of threads."""
+    rows = table[table["metric"] == "minheap"]
+    for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
+        panels = [
+            _panel(group, "minheap", f"Minheap, {figures.threads_text(threads)} threads", "MiB")
+            for threads, group in of_benchmark.groupby("threads", dropna=False)
+        ]
+        yield {"name": f"{benchmark}, minheap", "panels": [panel for panel in panels if panel["builds"]]}
+
+
+def _panel(cell: pd.DataFrame, metric: str, title: str, unit: str) -> dict:
+    """Medians and their intervals, and the same of the ratios to each build; a missing end of an interval is None."""
+    rows = cell[cell["metric"] == metric].dropna(subset=["value"])
+    samples = {build: group["value"].to_numpy(dtype=float) for build, group in rows.groupby("build", sort=False)}
+    medians = {build: float(np.median(values)) for build, values in samples.items()}
+    resampled = {build: _resampled_medians(values, place) for place, (build, values) in enumerate(samples.items())}
+    builds = sorted(samples, key=lambda build: (medians[build], build))
+    return {
+        "title": title,
+        "unit": unit,
+        "builds": builds,
+        "samples": [len(samples[build]) for build in builds],
+        "values": [[medians[build], *_ends(resampled[build])] for build in builds],
+        "ratios": {
+            baseline: [_ratio(medians, resampled, build, baseline) for build in builds]
+            for baseline in builds
+            if medians[baseline] > 0
+        },
+    }
+
+
+def _resampled_medians(values: np.ndarray, place: int) -> np.ndarray | None:
+    """Medians of bootstrap samples; None where the sample is too small. Those of two builds are independent."""
+    if len(values) < 2:
+        return None
+    chance = np.random.default_rng([analysis.SEED, place])
+    return np.median(chance.choice(values, (analysis.RESAMPLES, len(values))), axis=1)
+
+
+def _ratio(medians: dict, resampled: dict, build: str, baseline: str) -> list:
+    ratio = medians[build] / medians[baseline]
+    of, over = resampled[build], resampled[baseline]
+    if build == baseline or of is None or over is None:
+        return [ratio, None, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return [ratio, *_ends(of / over)]
+
+
+def _ends(values: np.ndarray | None) -> list:
+    if values is None or not np.isfinite(values).all():
+        return [None, None]
+    outside = (1 - analysis.CONFIDENCE) / 2
+    return [float(end) for end in np.quantile(values, (outside, 1 - outside))]
+
+
+def _scatters(last: pd.DataFrame) -> Iterable[dict]:
+    """Peak resident memory and time of each build, a point for each heap size, a plot for each benchmark and number of
+    threads."""
+    for (benchmark, threads), group in last.groupby(["benchmark", "threads"], sort=False, dropna=False):
+        medians = {
+            metric: group[group["metric"] == metric].groupby(["build", "heap"])["value"].median()
+            for metric in (MEMORY, TIME)
+        }
+        both = pd.concat(medians, axis="columns").dropna().reset_index().sort_values(["build", "heap"])
+        if both.empty:
+            continue
+        yield {
+            "name": f"{benchmark}, {figures.threads_text(threads)} threads",
+            "builds": [
+                {
+                    "name": build,
+                    "heaps": [int(heap) for heap in points["heap"]],
+                    "memory": [float(value) for value in points[MEMORY]],
+                    "time": [float(value) for value in points[TIME]],
+                }
+                for build, points in both.groupby("build", sort=False)
+            ],
+        }

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What a report begins with: the data of its plots, and that a browser draws them relative to the build that is clicked."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from shardsweep import analysis, catalog, figures, overview, report, tidy
+
+
+def row(metric, value, build="ms-64k", heap=50, invocation=0, threads=24, iteration=5):
+    return {
+        "build": build, "plan": "MarkSweep", "benchmark": "lusearch", "threads": threads, "heap": heap,
+        "invocation": invocation, "iteration": iteration, "metric": metric, "value": value, "unit": "ms",
+    }  # fmt: skip
+
+
+def times(build, values, metric="time.total", heap=50):
+    iteration = 0 if metric == "resident.peak" else 5
+    return [row(metric, value, build, heap, place, iteration=iteration) for place, value in enumerate(values)]
+
+
+def test_builds_are_sorted_and_have_intervals_and_ratios_to_each_other():
+    table = tidy.frame([*times("slow", [200.0, 220, 210]), *times("fast", [100.0, 110, 105]), *times("once", [150.0])])
+    (cell,) = overview.data(table)["cells"]
+    assert cell["name"] == "lusearch, 24 threads, 50 MiB"
+    (panel,) = cell["panels"]
+    assert (panel["title"], panel["unit"]) == ("Total time", "ms")
+    assert panel["builds"] == ["fast", "once", "slow"] and panel["samples"] == [3, 1, 3]
+    assert panel["values"] == [[105, 100, 110], [150, None, None], [210, 200, 220]]
+    of_fast = panel["ratios"]["fast"]
+    assert of_fast[0] == [1, None, None] and of_fast[1] == [150 / 105, None, None]
+    assert of_fast[2][0] == 2 and 200 / 110 <= of_fast[2][1] < 2 < of_fast[2][2] <= 2.2
+
+
+def test_intervals_are_those_of_the_tables():
+    table = tidy.read(catalog.ROOT / "results" / "archive" / "time-foreground" / "results.csv")
+    (cell,) = overview.data(table)["cells"]
+    panel = next(each for each in cell["panels"] if each["title"] == "Total time")
+    ratios = analysis.relative(figures.timed(table), "time.total", "ms-64k").set_index("build")
+    compared = 0
+    for build, (ratio, low, high) in zip(panel["builds"], panel["ratios"]["ms-64k"], strict=True):
+        if build != "ms-64k":
+            wanted = ratios.loc[build]
+            assert ratio == pytest.approx(wanted["ratio"])
+            assert (low, high) == pytest.approx((wanted["low"], wanted["high"]), rel=0.01)
+            compared += 1
+    assert compared == 3
+
+
+def test_a_baseline_of_zero_is_none_and_nothing_measured_has_no_plot():
+    table = tidy.frame([*times("a", [0.0], "collections"), *times("b", [4.0], "collections")])
+    (cell,) = overview.data(table)["cells"]
+    assert list(cell["panels"][0]["ratios"]) == ["b"]
+    assert overview.data(tidy.frame([])) == {"cells": [], "scatters": []}
+
+
+def test_minheaps_have_a_plot_for_each_number_of_threads():
+    rows = [row("minheap", 3 + threads, threads=threads, heap=None, iteration=0) for threads in (1, 24)]
+    (cell,) = overview.data(tidy.frame(rows))["cells"]
+    assert [panel["title"] for panel in cell["panels"]] == ["Minheap, 1 threads", "Minheap, 24 threads"]
+    assert cell["panels"][1]["values"] == [[27, None, None]]
+
+
+def test_memory_stands_against_time_for_each_heap_that_has_both():
+    rows = [
+        *times("a", [100.0, 120]), *times("a", [40.0, 60], "resident.peak"),
+        *times("a", [90.0], heap=200), *times("a", [300.0], "resident.peak", 200), *times("b", [100.0]),
+    ]  # fmt: skip
+    (scatter,) = overview.data(tidy.frame(rows))["scatters"]
+    assert scatter == {
+        "name": "lusearch, 24 threads",
+        "builds": [{"name": "a", "heaps": [50, 200], "memory": [50, 300], "time": [110, 90]}],
+    }
+
+
+CLICK = """
+<script>
+addEventListener("load", async () => {
+  const settled = () => new Promise(resolve => setTimeout(resolve, 500));
+  await settled();
+  const first = () => document.getElementById("panels").firstChild;
+  const state = () => ({title: first().layout.title.text, x: first().data[0].x, y: first().data[0].y});
+  const before = state();
+  first().emit("plotly_click", {points: [{y: "ms-64k"}]});
+  await settled();
+  const after = state();
+  first().emit("plotly_click", {points: [{y: "ms-64k"}]});
+  await settled();
+  const open = [...document.querySelectorAll("details")].filter(one => one.open).length;
+  const wide = [...document.querySelectorAll("#panels > div")].filter(one => one.scrollWidth > innerWidth).length;
+  const result = Object.assign(document.createElement("pre"), {id: "seen"});
+  result.textContent = JSON.stringify({before, after, again: state(), open, wide,
+    scatters: document.querySelectorAll("#scatters svg.main-svg").length});
+  document.body.append(result);
+});
+</script>
+"""
+
+
+@pytest.mark.slow
+def test_a_click_on_a_build_makes_it_the_baseline(tmp_path):
+    chromium = shutil.which("chromium")
+    assert chromium, "this test needs a browser: apt-get install chromium"
+    folder = shutil.copytree(catalog.ROOT / "results" / "archive" / "time-foreground", tmp_path / "some")
+    _, page = report.write(folder)
+    page.write_text(page.read_text().replace("</body>", CLICK + "</body>"))
+    done = subprocess.run(
+        [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=500,900",
+         "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=20000", f"--user-data-dir={tmp_path / 'p'}",
+         "--dump-dom", page.as_uri()], capture_output=True, text=True, check=True, timeout=240,
+    )  # fmt: skip
+    seen = json.loads(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)[1])
+    assert seen["before"]["title"] == "Total time (ms)" and seen["after"]["title"] == "Total time / ms-64k"
+    after = dict(zip(seen["after"]["y"], seen["after"]["x"], strict=True))
+    before = dict(zip(seen["before"]["y"], seen["before"]["x"], strict=True))
+    assert len(after) == 4 and after["ms-64k"] == 1
+    assert after == pytest.approx({build: value / before["ms-64k"] for build, value in before.items()})
+    # The least is at the top, and a second click goes back.
+    assert seen["before"]["x"] == sorted(seen["before"]["x"], reverse=True)
+    assert seen["again"] == seen["before"]
+    assert seen["open"] == 0 and seen["wide"] == 0 and seen["scatters"] > 0
