@@ -5,6 +5,7 @@
     builds.py names                     the builds that `make plugins` makes
     builds.py cargo NAME                arguments of `cargo build` that make NAME, one a line
     builds.py describe NAME REVISION    the JSON that is put beside the plugin
+    builds.py configurations            configs/builds.yml
 """
 import json
 import re
@@ -80,6 +81,36 @@ def describe(name, build, revision):
     }
 
 
+HEAD = """\
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Made by `scripts/building/builds.py configurations >configs/builds.yml` of mmtk/builds.toml: change that.
+#
+# What a result table calls a build, and how running-ng runs it. The plan of a build is the value of its mmtk_gc or
+# hotspot_gc; block size and accounting are read from the JSON file that lies beside the plugin.
+builds:
+"""
+# HotSpot's own, which need no plugin.
+COLLECTORS = ("Serial", "Parallel", "G1")
+
+
+def configurations(builds):
+    """running-ng's configurations of the builds that experiments run. A plugin with several plans is a build for each.
+    The modifiers have no "-" in their names: running-ng would split them there."""
+    modifiers = {name: name.replace("-", "_") for name, build in builds.items() if not build.get("debug_assertions")}
+    lines = []
+    for name, modifier in modifiers.items():
+        plans = builds[name].get("plans", ["MarkSweep"])
+        for plan in plans:
+            label = f"{name}-{plan}" if len(plans) > 1 else name
+            lines.append(f'  {label}: "jdk|common|{modifier}|mmtk_gc-{plan}"\n')
+    lines += [f'  hotspot-{each}: "jdk|common|hotspot_gc-{each}"\n' for each in COLLECTORS]
+    lines.append("\nmodifiers:\n")
+    for name, modifier in modifiers.items():
+        flags = f"-XX:+UseThirdPartyHeap -XX:ThirdPartyHeapPlugin={name}"
+        lines.append(f'  {modifier}:\n    type: JVMArg\n    val: "{flags}"\n')
+    return HEAD + "".join(lines)
+
+
 def main(arguments):
     match arguments:
         case ["names"]:
@@ -88,6 +119,8 @@ def main(arguments):
             print(*cargo_arguments(find_build(name)), sep="\n")
         case ["describe", name, revision]:
             print(json.dumps(describe(name, find_build(name), revision), indent=2))
+        case ["configurations"]:
+            print(configurations(read_builds()), end="")
         case _:
             sys.exit(__doc__)
 

@@ -32,6 +32,7 @@ test_counters() {
 }
 
 test_python-quick() {
+  python3 -m unittest discover -s . -p 'test_*.py'
   ../experiments/venv.sh
   (cd ../experiments && "$OUT/venv/bin/python" -m pytest -q -m "not slow")
 }

@@ -37,6 +37,15 @@ class Builds(unittest.TestCase):
         self.assertEqual(description["source_revision"], "0123abc-dirty")
         self.assertGreaterEqual(description["abi_version"], 1)
 
+    def test_configurations_of_the_experiments_are_those_of_the_table(self):
+        made = run("configurations").stdout
+        self.assertEqual((SCRIPT.parents[2] / "configs" / "builds.yml").read_text(), made)
+        self.assertIn('  ms-64k-block: "jdk|common|ms_64k_block|mmtk_gc-MarkSweep"\n', made)
+        self.assertIn('  stock-Immix: "jdk|common|stock|mmtk_gc-Immix"\n', made)
+        self.assertIn('val: "-XX:+UseThirdPartyHeap -XX:ThirdPartyHeapPlugin=malloc-mimalloc3-64kpage"\n', made)
+        self.assertNotIn("sanity", made)
+        self.assertNotIn("debug", made)
+
     def test_unknown_build_is_refused_with_the_choices(self):
         for command in (["cargo", "nothing"], ["describe", "nothing", "0"]):
             result = run(*command)
