@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+package org.shardsweep.bench.programs;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.locks.LockSupport;
+import org.shardsweep.bench.Digests;
+import org.shardsweep.bench.Program;
+import org.shardsweep.bench.Verse;
+import org.shardsweep.bench.Workers;
+import org.shardsweep.bench.Workload;
+
+/**
+ * {@code server}: a web server of the JDK, and clients that ask it for pages at a fixed rate. Each
+ * page is put together anew and kept until some hundred later ones have been asked for: pages live
+ * longer than a young object and not for ever. An iteration tells how long requests have taken.
+ */
+public final class ServerProgram implements Program {
+  /** Requests a second, of all clients together. */
+  private static final int RATE = 500;
+
+  private static final long PERIOD_NANOS = 1_000_000_000L / RATE;
+  private static final int VERSES = 60;
+  private static final int PAGES_KEPT = 400;
+
+  /** From one page to the next, in verses: a prime, so that the same page does not come soon. */
+  private static final int STRIDE = 7919;
+
+  @Override
+  public String name() {
+    return "server";
+  }
+
+  @Override
+  public Workload open(Setting setting) throws IOException {
+    // Else an answer's body waits for the acknowledgement of its head.
+    System.setProperty("sun.net.httpserver.nodelay", "true");
+    return new Serving(Verse.shipped(), setting);
+  }
+
+  private static final class Serving implements Workload {
+    private final List<Verse> verses;
+    private final Setting setting;
+    private final HttpServer server;
+    private final ExecutorService workers;
+    private final HttpClient client;
+    private final String[] results;
+    private final Latencies latencies;
+    private final Map<Integer, String> kept = new LinkedHashMap<>();
+
+    Serving(List<Verse> verses, Setting setting) throws IOException {
+      this.verses = verses;
+      this.setting = setting;
+      results = new String[RATE * setting.size().of(1, 8, 16)];
+      latencies = new Latencies(results.length);
+      client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+      server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+      workers = Executors.newFixedThreadPool(setting.threads());
+      server.setExecutor(workers);
+      server.createContext("/", this::answer);
+      server.start();
+    }
+
+    private void answer(HttpExchange exchange) throws IOException {
+      try (exchange) {
+        int first = Integer.parseInt(exchange.getRequestURI().getPath().substring(1));
+        String page = page(first);
+        keep(first, page);
+        byte[] body = page.getBytes(StandardCharsets.UTF_8);
+        exchange.sendResponseHeaders(200, body.length);
+        exchange.getResponseBody().write(body);
+      }
+    }
+
+    private String page(int first) {
+      StringBuilder text = new StringBuilder("<!DOCTYPE html><title>Verses</title><dl>");
+      for (Verse verse : verses.subList(first, first + VERSES)) {
+        text.append("<dt>").append(verse.reference()).append("<dd>");
+        text.append(verse.text().replace("&", "&amp;").replace("<", "&lt;"));
+      }
+      return text.append("</dl>").toString();
+    }
+
+    private void keep(int first, String page) {
+      synchronized (kept) {
+        kept.remove(first);
+        kept.put(first, page);
+        if (kept.size() > PAGES_KEPT) {
+          kept.remove(kept.keySet().iterator().next());
+        }
+      }
+    }
+
+    @Override
+    public void run() throws Exception {
+      long start = System.nanoTime();
+      Workers clients = new Workers("Client", setting.threads());
+      clients.run(
+          number -> {
+            for (int i = number; i < results.length && !clients.failed(); i += setting.threads()) {
+              ask(i, start + i * PERIOD_NANOS);
+            }
+          });
+      System.err.println(latencies.line());
+    }
+
+    /** Asks for page {@code number} when it is due, or at once if that is over. */
+    private void ask(int number, long due) throws IOException, InterruptedException {
+      for (long wait = due - System.nanoTime(); wait > 0; wait = due - System.nanoTime()) {
+        LockSupport.parkNanos(wait);
+      }
+      int first = (int) ((long) number * STRIDE % (verses.size() - VERSES));
+      int port = server.getAddress().getPort();
+      String host = server.getAddress().getAddress().getHostAddress();
+      URI uri = URI.create("http://" + host + ":" + port + "/" + first);
+      long sent = System.nanoTime();
+      HttpResponse<String> response =
+          client.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+      latencies.record(number, due, sent, System.nanoTime());
+      if (response.statusCode() != 200) {
+        throw new IOException(uri + ": status " + response.statusCode());
+      }
+      results[number] = String.join(" ", Digests.ofText("page", response.body()).lines());
+    }
+
+    @Override
+    public Digests results() {
+      return Digests.ofText("server/" + setting.size().label(), String.join("\n", results));
+    }
+
+    @Override
+    public void close() {
+      server.stop(0);
+      workers.shutdownNow();
+    }
+  }
+}
