@@ -19,6 +19,7 @@ build_programs() {
     name=$(basename "$source" .c)
     case $name in
       bump) gcc -std=gnu11 -O2 -Wall -Wextra -Werror -fPIC -shared -o "$BENCH/libbump.so" "$source" ;;
+      pairs) ;;
       measure) gcc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$BENCH/measure" "$source" ;;
       *) gcc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$BENCH/$name" "$source" -pthread ;;
     esac
