@@ -103,7 +103,7 @@ impl Block {
         self.start.set(start);
         self.first_page.set(pages.start as u16);
         self.pages.set(pages.len() as u16);
-        self.secret.renew(cell_bytes, single);
+        self.secret.renew(cell_bytes, self.reserved.get());
     }
 
     /// Whether the block is one cell.

@@ -89,7 +89,7 @@ fn free_of_other(block: &'static Block, cell: usize) {
 /// Gives the memory of an empty block back, which is in no queue.
 pub(crate) fn release(block: &Block) {
     block.owner.store(0, Relaxed);
-    block.reserved.set(0);
+    block.secret.end();
     let start = Chunk::start_of(block.start.get());
     // SAFETY: the header of a block is in its chunk.
     let chunk = unsafe { &*with_exposed_provenance::<Chunk>(start) };

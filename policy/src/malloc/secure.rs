@@ -33,8 +33,10 @@ pub(crate) struct Secret {
     key: Cell<usize>,
     /// The state of [`Secret::random`].
     random: Cell<u64>,
-    /// Tells the multiples of the cell's bytes: see [`Secret::is_multiple`].
+    /// Tells the multiples of the cell's bytes: see [`Block::has_cell`].
     multiple: Cell<u64>,
+    /// Bytes of all cells; 0 once the block was released.
+    area: Cell<usize>,
 }
 
 impl Secret {
@@ -43,16 +45,18 @@ impl Secret {
             key: Cell::new(0),
             random: Cell::new(0),
             multiple: Cell::new(0),
+            area: Cell::new(0),
         }
     }
 
-    /// Chooses another, for cells of `cell_bytes`; `single` says that there is one alone.
-    pub fn renew(&self, cell_bytes: usize, single: bool) {
+    /// Chooses another, for `cells` of `cell_bytes`.
+    pub fn renew(&self, cell_bytes: usize, cells: u32) {
         if ON {
             let [key, random] = os::random();
             self.key.set(key as usize);
+            self.area.set(cell_bytes * cells as usize);
             self.random.set(random);
-            self.multiple.set(if single {
+            self.multiple.set(if cells == 1 {
                 1
             } else {
                 u64::MAX / cell_bytes as u64 + 1
@@ -78,6 +82,13 @@ impl Secret {
         }
         let key = self.key.get();
         word.rotate_right(key as u32 & 63) ^ key
+    }
+
+    /// The block was released.
+    pub fn end(&self) {
+        if ON {
+            self.area.set(0);
+        }
     }
 
     /// Whether an offset below 4 GiB is a multiple of the cell's bytes, without a division (Lemire, Kaser and Kurz, Faster
@@ -197,7 +208,7 @@ fn no_chunk(address: usize) -> ! {
 #[cold]
 fn no_cell(block: &Block, address: usize) -> ! {
     let bytes = block.pages.get() as usize * PAGE_BYTES;
-    if block.reserved.get() == 0 && address.wrapping_sub(block.start.get()) < bytes {
+    if block.secret.area.get() == 0 && address.wrapping_sub(block.start.get()) < bytes {
         // The block was released, as all of its cells were free.
         die(Wrong::DoubleFree, address);
     }
@@ -238,8 +249,7 @@ impl Block {
     #[inline(always)]
     pub(crate) fn has_cell(&self, address: usize) -> bool {
         let offset = address.wrapping_sub(self.start.get());
-        offset < self.reserved.get() as usize * self.cell_bytes.get()
-            && self.secret.is_multiple(offset)
+        offset < self.secret.area.get() && self.secret.is_multiple(offset)
     }
 
     /// Whether the cell is on one of the block's lists, which is the calling thread's.
