@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Pairs of malloc and free of 16 to 64 bytes in one thread, to count instructions: see scripts/malloc-instructions.sh.
+// Pairs of malloc and free of 16 to 64 bytes in one thread, to count instructions: see scripts/experiments/malloc-instructions.sh.
 #include "bench.h"
 
 int main(int count, char **arguments) {

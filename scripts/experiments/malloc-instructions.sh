@@ -6,7 +6,7 @@
 # Usage: malloc-instructions.sh
 set -euo pipefail
 cd "$(dirname "$0")"
-source ./lib.sh
+source ../lib.sh
 
 PAIRS=100000
 DEBIAN=/usr/lib/x86_64-linux-gnu
@@ -20,9 +20,9 @@ instructions() {
 main() {
   local name library once twice file=$ROOT/results/malloc/instructions.csv
   need_packages gcc libc6-dev valgrind libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4
-  ./malloc.sh
-  ./malloc.sh secure
-  [[ -e $OUT/mimalloc/libmimalloc1.so && -e $OUT/mimalloc/libmimalloc3.so ]] || ./mimalloc.sh 1 3
+  ../building/malloc.sh
+  ../building/malloc.sh secure
+  [[ -e $OUT/mimalloc/libmimalloc1.so && -e $OUT/mimalloc/libmimalloc3.so ]] || ../building/mimalloc.sh 1 3
   mkdir -p "$OUT/malloc" "$ROOT/results/malloc"
   gcc -std=gnu11 -O2 -fno-builtin -Wall -Wextra -Werror -o "$OUT/malloc/pairs" "$ROOT/malloc/benchmarks/pairs.c" -pthread
   echo "allocator,instructions" >"$file.partial"
