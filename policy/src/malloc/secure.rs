@@ -105,7 +105,7 @@ impl Secret {
         self.random.set(state);
         let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((mixed ^ (mixed >> 31)) >> 32) * u64::from(end) >> 32) as u32
+        ((((mixed ^ (mixed >> 31)) >> 32) * u64::from(end)) >> 32) as u32
     }
 
     /// True half of the time; never without the mode.

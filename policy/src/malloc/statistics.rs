@@ -132,7 +132,7 @@ pub fn print() {
             )),
         }
     }
-    let kib = |pages: usize| pages * PAGE_BYTES >> 10;
+    let kib = |pages: usize| (pages * PAGE_BYTES) >> 10;
     print_line(format_args!(
         "chunks {}, threads {}",
         all.chunks, all.threads
