@@ -59,12 +59,14 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its interval (NaN where there is none), and the size of the sample."""
+    """A number with its interval (NaN where there is none), and the size of the sample. `curve`: the number is a slope,
+    and the points bend too much to be a line."""
 
     value: float
     low: float = float("nan")
     high: float = float("nan")
     n: int = 0
+    curve: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,9 +166,8 @@ def _slope(own: pd.DataFrame) -> Estimate | None:
     if line is None:
         return None
     reach = stats.t.ppf((1 + analysis.CONFIDENCE) / 2, line.points - 2) if line.points > 2 else float("nan")
-    return Estimate(
-        line.slope, line.slope - reach * line.slope_error, line.slope + reach * line.slope_error, line.points
-    )
+    ends = [line.slope + sign * reach * line.slope_error for sign in (-1, 1)]
+    return Estimate(line.slope, *ends, line.points, line.is_curve)
 
 
 def _ratio(rows: pd.DataFrame, own: pd.DataFrame, baseline: str | None) -> Estimate | None:
@@ -270,6 +271,11 @@ class Results:
     def of(self, section: Section) -> list[Answer]:
         """The answers of a section, in the order of its file."""
         return [self.answers[f"{claim.id}-{build}"] for claim in section.claims for build in claim.builds]
+
+    @property
+    def measured(self) -> bool:
+        """Whether the data sets have anything that is claimed."""
+        return any(answer.estimate for answer in self.answers.values())
 
     def number(self, claim: str, build: str) -> str:
         """The estimate of a claim and a build as text; empty where there is none, or the claim is not of that build."""

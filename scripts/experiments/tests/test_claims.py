@@ -76,6 +76,17 @@ def test_a_minheap_and_a_slope_are_those_of_the_searches(tmp_path, results):
     assert (slope.number, slope.interval, slope.estimate.n) == ("2.00", "2.00 to 2.00", 3)
 
 
+def test_the_slope_of_a_curve_is_told_to_be_one(tmp_path, results):
+    bent = [
+        row("minheap", value, build, threads, None, iteration=0)
+        for threads in (1, 2, 4, 8, 16, 32)
+        for build, value in (("ms-64k", threads**2), ("ms-4k", 3 * threads))
+    ]
+    data_set(tmp_path / "some", MINHEAP, bent)
+    found = results(claim("slope", ["ms-64k", "ms-4k"])).answers
+    assert found["a-ms-64k"].estimate.curve and not found["a-ms-4k"].estimate.curve
+
+
 def test_a_minheap_has_the_interval_of_more_runs_at_each_size(tmp_path, results):
     trials = [
         row(f"trial.{kind}", runs, threads=1, heap=heap, iteration=0)
