@@ -31,7 +31,7 @@ malloc: ## build build/libshardsweep_malloc.so, the allocator as a malloc to pre
 sweep: ## build what is missing, measure, and report: PRESET=quick|full|minheap|time|memory|programs|chopin|chopin-minheap
 	@scripts/experiments/sweep.sh
 
-check: ## what every change has to pass, in less than ten minutes once all is built: a part of `make test`
+check: ## what every change has to pass: a quick part of `make test`
 	@scripts/testing/test.sh --quick
 
 test: ## all that has to pass; what is missing on the machine is installed

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Runs every test there is, in the order in which a failure shows soonest, and stops at the first that fails. Run by `make test`.
-# Usage: test.sh [STEP...]     (default: all of them); test.sh --quick: what `make check` runs, in less than ten minutes once all is built
+# Usage: test.sh [STEP...]     (default: all of them); test.sh --quick: what `make check` runs
 set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
