@@ -18,7 +18,9 @@ pub fn connect(plan: &PlanInfo, offset: u32) -> Option<BinTable> {
     mmtk::shardsweep::set_heads_offset(offset as usize);
     let has_cells = matches!(
         plan.selector,
-        PlanSelector::MarkSweep | PlanSelector::StickyMarkSweep
+        PlanSelector::MarkSweep
+            | PlanSelector::StickyMarkSweep
+            | PlanSelector::ConcurrentMarkSweep
     );
     has_cells.then_some(BinTable {
         bins: BINS_BY_WORDS.as_ptr(),

@@ -36,12 +36,12 @@ modes() {
 }
 
 if [[ ${DEBUG:-} ]]; then
-  (($#)) || set -- stock-sanity:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix} ms-64k-sanity:{MarkSweep,StickyMarkSweep}
+  (($#)) || set -- stock-sanity:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} ms-64k-sanity:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep}
   for run in "$@"; do
     check "${run%:*}, ${run#*:}, stress" passes "${run%:*}" plan="${run#*:}",stress_factor=4000000 1 4
   done
 else
-  (($#)) || set -- stock:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix} ms-64k:{MarkSweep,StickyMarkSweep}
+  (($#)) || set -- stock:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} ms-64k:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep}
   for run in "$@"; do modes "${run%:*}" "${run#*:}"; done
 fi
 finish
