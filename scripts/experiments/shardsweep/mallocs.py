@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _library(text: str) -> tuple[str, str]:
     name, separator, library = text.partition("=")
-    if not separator or library and not Path(library).is_file():
+    if not separator or (library and not Path(library).is_file()):
         raise UserError(f"'{text}' does not name a library that is there")
     return name, library
 
@@ -125,7 +125,7 @@ def measure(options: argparse.Namespace, libraries: dict[str, str]) -> None:
         for turn in range(1, options.rounds + 1):
             for point in grid:
                 for name, library in libraries.items():
-                    if (*point, name, turn) in done or name == BOUND and point[0] not in BOUNDED:
+                    if (*point, name, turn) in done or (name == BOUND and point[0] not in BOUNDED):
                         continue
                     said, numbers = _run(options.programs_in, point, library)
                     if says.setdefault(point, said) != said:

@@ -155,7 +155,10 @@ def test_results_depend_on_the_library_that_a_plugin_loads(home):
     assert names("malloc-mimalloc3") == ["libjvm.so", "libmmtk_malloc-mimalloc3.so", "libmimalloc3.so"]
     assert names("malloc-mimalloc3-64kpage")[-1] == "libmimalloc3.so"
     assert names("malloc-mimalloc2") == ["libjvm.so", "libmmtk_malloc-mimalloc2.so"]
-    for plugin, library in (("malloc-mimalloc2-4kblock", "libmimalloc2-4kblock.so"), ("malloc-shardsweep", "libshardsweep_malloc.so")):
+    for plugin, library in (
+        ("malloc-mimalloc2-4kblock", "libmimalloc2-4kblock.so"),
+        ("malloc-shardsweep", "libshardsweep_malloc.so"),
+    ):
         for name in (f"libmmtk_{plugin}.so", library):
             (plugins / name).touch()
         assert names(plugin) == ["libjvm.so", f"libmmtk_{plugin}.so", library]

@@ -58,7 +58,7 @@ def test_measures_every_point_in_turn_and_goes_on(measure, tmp_path):
 
 
 def test_refuses_what_it_cannot_measure(measure, tmp_path, capsys):
-    run, folder = measure
+    run, _folder = measure
     assert run("glibc=", "ours=/no/such.so") == 1
     assert "'ours=/no/such.so' does not name a library" in capsys.readouterr().err
     assert run("--programs", "larsen", "glibc=") == 1
