@@ -29,6 +29,15 @@ public final class Heap {
                 .mapToLong(GarbageCollectorMXBean::getCollectionCount).sum();
     }
 
+    /**
+     * After how many of {@link #collections()} everything has been looked at that there was before. A plan that marks beside the program counts
+     * both of its pauses, and keeps what was allocated between them: if it is marking now, the next collection looks at that.
+     */
+    public static int pausesOfCollection() {
+        boolean concurrent = ManagementFactory.getRuntimeMXBean().getInputArguments().stream().anyMatch(argument -> argument.contains("plan=Concurrent"));
+        return concurrent ? 3 : 1;
+    }
+
     /** Allocates {@code bytes}, roughly, in small objects that die at once. */
     public static void churn(long bytes) {
         for (long i = 0; i < bytes; i += 128) {
