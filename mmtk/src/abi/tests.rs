@@ -90,7 +90,17 @@ fn expected() -> String {
         RootSet::ALL.len()
     )
     .unwrap();
-    writeln!(lines, "NONE {BARRIER_NONE}\nOBJECT {BARRIER_OBJECT}").unwrap();
+    writeln!(
+        lines,
+        "NONE {BARRIER_NONE}\nOBJECT {BARRIER_OBJECT}\nSNAPSHOT {BARRIER_SNAPSHOT}"
+    )
+    .unwrap();
+    writeln!(
+        lines,
+        "FULL {PAUSE_FULL}\nPARTIAL {PAUSE_PARTIAL}\n\
+         INITIAL_MARK {PAUSE_INITIAL_MARK}\nFINAL_MARK {PAUSE_FINAL_MARK}"
+    )
+    .unwrap();
     writeln!(
         lines,
         "bins {BINS}\nversion {ABI_VERSION}\nwide {WIDE_SLOT}"
