@@ -342,7 +342,7 @@ typedef struct ThirdPartyHeapPluginTable {
   /* Whether the collection that is about to begin is the last attempt before an allocation fails. */
   int32_t (*is_emergency_collection)(void);
 
-  /* This object was referred to when marking began, or is referred to from now on: it stays. Null as mutator: the thread has none. */
+  /* This object was referred to when marking began, or is from now on: it stays. Null as mutator: the thread has none. */
   void (*snapshot_object)(ThirdPartyHeapMutator* mutator, void* object);
   /* The same of all that so many fields or elements in a row refer to. */
   void (*snapshot_slots)(ThirdPartyHeapMutator* mutator, void* first, size_t count);

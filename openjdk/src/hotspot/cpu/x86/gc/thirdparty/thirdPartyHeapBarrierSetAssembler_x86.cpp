@@ -228,7 +228,8 @@ void ThirdPartyHeapBarrierSetAssembler::generate_c1_snapshot_stub(LIR_Assembler*
   const Register value = stub->value()->as_register();
   __ bind(*stub->entry());
   if (stub->loads_value()) {
-    ce->mem2reg(stub->address(), stub->value(), T_OBJECT, stub->patch_code(), stub->info(), false /* wide */, false /* unaligned */);
+    ce->mem2reg(stub->address(), stub->value(), T_OBJECT, stub->patch_code(), stub->info(), false /* wide */,
+                false /* unaligned */);
   }
   __ testptr(value, value);
   __ jcc(Assembler::zero, *stub->continuation());
