@@ -374,9 +374,18 @@ bool ThirdPartyHeapBarrierSetC2::array_copy_requires_gc_barriers(bool tightly_co
   return ThirdPartyHeapBarrierSet::has_barrier() && is_reference_type(type) && !tightly_coupled_alloc;
 }
 
-bool ThirdPartyHeapBarrierSetC2::is_snapshot_call(const Node* node) {
-  const address slow_path = CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_object);
+static bool is_leaf_call(const Node* node, address slow_path) {
   return node->is_CallLeaf() && node->as_CallLeaf()->entry_point() == slow_path;
+}
+
+bool ThirdPartyHeapBarrierSetC2::is_snapshot_call(const Node* node) {
+  return is_leaf_call(node, CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_object));
+}
+
+// Escape analysis meets the calls where it follows memory: they change none that Java sees.
+bool ThirdPartyHeapBarrierSetC2::is_gc_barrier_node(Node* node) const {
+  const address remember = CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_object);
+  return is_snapshot_call(node) || is_leaf_call(node, remember);
 }
 
 // The load of an old value: it is compared with null, and goes into the call. Narrow ones are decoded for that.
