@@ -93,15 +93,22 @@ builds:
 COLLECTORS = ("Serial", "Parallel", "G1")
 
 
+def labels(name, build):
+    """The plans that experiments run a build with, by what they call each."""
+    plans = build.get("plans", ["MarkSweep"])
+    others = {f"{name}-{plan}": plan for plan in build.get("other_plans", [])}
+    if len(plans) == 1:
+        return {name: plans[0], **others}
+    return {**{f"{name}-{plan}": plan for plan in plans}, **others}
+
+
 def configurations(builds):
     """running-ng's configurations of the builds that experiments run. A plugin with several plans is a build for each.
     The modifiers have no "-" in their names: running-ng would split them there."""
     modifiers = {name: name.replace("-", "_") for name, build in builds.items() if not build.get("debug_assertions")}
     lines = []
     for name, modifier in modifiers.items():
-        plans = builds[name].get("plans", ["MarkSweep"])
-        for plan in plans:
-            label = f"{name}-{plan}" if len(plans) > 1 else name
+        for label, plan in labels(name, builds[name]).items():
             lines.append(f'  {label}: "jdk|common|{modifier}|mmtk_gc-{plan}"\n')
     lines += [f'  hotspot-{each}: "jdk|common|hotspot_gc-{each}"\n' for each in COLLECTORS]
     lines.append("\nmodifiers:\n")

@@ -38,7 +38,7 @@ class Claim(BaseModel):
     id: str = Field(pattern=r"^[a-z0-9-]+$")
     claim: str
     data: str
-    measure: Literal["minheap", "slope", "median", "ratio", "mean"]
+    measure: Literal["minheap", "slope", "median", "ratio", "mean", "equal-memory"]
     builds: list[str] = Field(min_length=1)
     metric: str = "minheap"
     baseline: str | None = None
@@ -144,6 +144,8 @@ def estimate(data: DataSet, claim: Claim, build: str) -> Estimate | None:
             return _ratio(rows, own, claim.baseline)
         case "mean":
             return _mean(rows, build, claim)
+        case "equal-memory":
+            return _equal_memory(data, claim, build)
 
 
 def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Estimate:
@@ -189,6 +191,20 @@ def _mean(rows: pd.DataFrame, build: str, claim: Claim) -> Estimate | None:
     )
     ends = np.exp([logs.mean() - reach, logs.mean(), logs.mean() + reach])
     return Estimate(float(ends[1]), float(ends[0]), float(ends[2]), len(logs))
+
+
+def _equal_memory(data: DataSet, claim: Claim, build: str) -> Estimate | None:
+    """What the metric would be in the heap in which the build holds as much memory as the baseline does in the claim's
+    heap: on the line between the two heap sizes whose peaks lie around that. None where all peaks lie on one side."""
+    every_heap = claim.model_copy(update={"heap": None})
+    resident, metric = (data.rows(every_heap, name) for name in ("resident.peak", claim.metric))
+    held = resident.loc[(resident["build"] == claim.baseline) & (resident["heap"] == claim.heap), "value"].median()
+    by_heap = [rows[rows["build"] == build].groupby("heap")["value"] for rows in (resident, metric)]
+    points = pd.concat([by_heap[0].median(), by_heap[1].median()], axis=1, keys=["held", "metric"]).dropna()
+    points = points.astype(float).sort_values("held")
+    if points.empty or pd.isna(held) or not points["held"].iloc[0] <= held <= points["held"].iloc[-1]:
+        return None
+    return Estimate(float(np.interp(held, points["held"], points["metric"])), n=int(by_heap[1].size().min()))
 
 
 def protocol(claim: Claim, whole: grid.Grid) -> str:

@@ -25,6 +25,11 @@ METRICS = [
     ("faults.major", "Page faults with a read", "count"),
     ("time.stopped", "Time at safepoints", "ms"),
     ("time.to-safepoint", "Time until safepoints", "ms"),
+    *(
+        (f"latency.{kind}.{name}", f"{title} latency, {of}", "ms")
+        for kind, title in (("simple", "Simple"), ("metered", "Metered"))
+        for name, of in (("p50", "median"), ("p99", "99 %"), ("p99.9", "99.9 %"), ("max", "longest"))
+    ),
 ]
 # How each axis of a plot is labelled, and how a value of what is fixed is told.
 AXES = {

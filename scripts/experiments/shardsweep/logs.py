@@ -36,6 +36,7 @@ class Iteration:
     `charged` is the heap charged during it, in MiB: how much the heap grew up to each of its collections, and after the
     last one. It is None where the benchmark does not say what is in use at the start and at the end, as DaCapo's jars.
     `usage` has what the process used during it, by the names of `USAGE`, where the benchmark says that.
+    `latencies` has microseconds by names such as `simple.p99.9` and `metered.max`, where the benchmark has requests.
 
     Three sums of milliseconds tell what the collector and the VM took. `stopped` is from the request of each safepoint
     to its end, `reaching` the part of it until all threads stood still; both are of every safepoint, also of those that
@@ -47,6 +48,7 @@ class Iteration:
     collections: list[list[float]]
     charged: float | None
     usage: dict[str, float] = field(default_factory=dict)
+    latencies: dict[str, float] = field(default_factory=dict)
     stopped: float = 0.0
     reaching: float = 0.0
     pause_cpu: float | None = None
@@ -106,6 +108,7 @@ _PAUSE_CPU = re.compile(
     r"^\[[\d.]+s\]\[info\s*\]\[gc,cpu\s*\] GC\(\d+\) User=(?P<user>[\d.]+)s Sys=(?P<system>[\d.]+)s "
 )
 _USAGE = re.compile(r"^===== Shardsweep usage (?P<counters>\S.*\S) =====$")
+_LATENCY = re.compile(r"^===== Shardsweep latency usec (?P<kinds>\S.*\S) =====$")
 _MIB = {"B": 1 / (1 << 20), "K": 1 / 1024, "M": 1.0, "G": 1024.0}
 
 
@@ -210,6 +213,18 @@ def _iterations(output: str) -> list[Iteration]:
             reader.pause_cpu = (reader.pause_cpu or 0.0) + 1000 * (float(cpu["user"]) + float(cpu["system"]))
         elif usage := _USAGE.match(line):
             reader.said({name: int(value) for name, value in map(str.split, usage["counters"].split(","))})
+        elif latency := _LATENCY.match(line):
+            reader.latencies = _latencies(latency["kinds"])
+    return found
+
+
+def _latencies(kinds: str) -> dict[str, float]:
+    """Of `simple 50% 2 max 32, metered 50% 7 max 32`: microseconds by `simple.p50`, `simple.max`, and so on."""
+    found = {}
+    for kind, *words in map(str.split, kinds.split(",")):
+        for percentile, microseconds in zip(words[::2], words[1::2], strict=True):
+            name = "max" if percentile == "max" else f"p{percentile.removesuffix('%')}"
+            found[f"{kind}.{name}"] = float(microseconds)
     return found
 
 
@@ -227,6 +242,7 @@ class _Reader:
     def _clear(self) -> None:
         # Pauses by the number of their collection: one of G1 can have several.
         self.pauses: dict[int, list[float]] = {}
+        self.latencies: dict[str, float] = {}
         self.charged = self.stopped = self.reaching = 0.0
         self.pause_cpu: float | None = None
 
@@ -261,6 +277,7 @@ class _Reader:
             list(self.pauses.values()),
             charged,
             usage,
+            self.latencies,
             self.stopped,
             self.reaching,
             self.pause_cpu,

@@ -10,7 +10,16 @@ import pandas as pd
 from shardsweep import analysis, figures
 
 # The measurements that have a plot, of `figures.METRICS`, in this order.
-SHOWN = ("time.total", "cpu.total", "time.mutator", "time.collector", "collections", "pause.max", "resident.peak")
+SHOWN = (
+    "time.total",
+    "cpu.total",
+    "time.mutator",
+    "time.collector",
+    "collections",
+    "pause.max",
+    "resident.peak",
+    "latency.metered.p99",
+)
 TITLES = {metric: (title, unit) for metric, title, unit in figures.METRICS}
 TIME, MEMORY = "time.total", "resident.peak"
 

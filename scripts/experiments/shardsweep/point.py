@@ -240,6 +240,7 @@ def _measures(iteration: Iteration) -> list[tuple[str, float, str]]:
             ("faults.minor", usage["minor"], "count"),
             ("faults.major", usage["major"], "count"),
         ]
+    measures += [(f"latency.{name}", value / 1000, "ms") for name, value in iteration.latencies.items()]
     if iteration.pause_cpu is not None:
         measures.append(("cpu.collector", iteration.pause_cpu, "ms"))
     if iteration.charged is not None:

@@ -122,6 +122,25 @@ def test_a_mean_is_over_the_cells_that_every_build_ran(tmp_path, results):
     assert (answer.number, answer.estimate.n) == ("4.0", 2)
 
 
+def test_time_at_equal_memory_lies_between_the_heaps_that_hold_more_and_less(tmp_path, results):
+    def run(build, heap, held, time):
+        return [
+            row("resident.peak", held, build, heap=heap, iteration=0), row("time.total", time, build, heap=heap),
+        ]  # fmt: skip
+
+    rows = [
+        *run("hotspot-Serial", 200, 250.0, 1000.0), *run("hotspot-Serial", 100, 150.0, 1100.0),
+        *run("ms-64k", 100, 200.0, 1500.0), *run("ms-64k", 200, 300.0, 1300.0),
+        *run("ms-4k", 100, 260.0, 1500.0), *run("ms-4k", 200, 400.0, 1300.0),
+    ]  # fmt: skip
+    data_set(tmp_path / "some", TIMES, rows)
+    builds = ["ms-64k", "ms-4k", "hotspot-Serial"]
+    same = dict(metric="time.total", baseline="hotspot-Serial", threads=24, heap=200)
+    found = results(claim("equal-memory", builds, **same)).answers
+    assert (found["a-ms-64k"].number, found["a-hotspot-Serial"].number) == ("1400", "1000")
+    assert found["a-ms-4k"].estimate is None
+
+
 def test_what_is_not_measured_is_said_to_be_so(tmp_path, results):
     data_set(tmp_path / "some", TIMES, times("ms-64k", [1.0]))
     lines = [

@@ -65,6 +65,24 @@ def test_safepoints_and_processors_of_an_iteration_are_added_up():
     assert (measures["cpu.total"], measures["faults.minor"], measures["cpu.collector"]) == (0, 0, pytest.approx(10))
 
 
+def test_latencies_belong_to_the_iteration_whose_requests_they_are_of(tmp_path):
+    text = (LOGS / "usage-serial.log").read_text()
+    before, ended, after = text.rpartition("===== DaCapo tiny steady PASSED")
+    said = (
+        "===== Shardsweep latency usec simple 50% 210 99.9% 4100 max 8000, metered 50% 230 99.9% 9000 max 16000 =====\n"
+    )
+    served = tmp_path / "served.log"
+    served.write_text(before + said + ended + after)
+    (run,) = logs.read(served)
+    measures = [{name: value for name, value, _ in point._measures(each)} for each in run.iterations]
+    told = {name: value for name, value in measures[-1].items() if name.startswith("latency.")}
+    assert told == {
+        "latency.simple.p50": 0.21, "latency.simple.p99.9": 4.1, "latency.simple.max": 8.0,
+        "latency.metered.p50": 0.23, "latency.metered.p99.9": 9.0, "latency.metered.max": 16.0,
+    }  # fmt: skip
+    assert not any(name.startswith("latency.") for name in measures[0])
+
+
 def test_without_the_benchmarks_word_what_is_charged_is_not_told(tmp_path):
     text = (LOGS / "usage-serial.log").read_text()
     silent = tmp_path / "silent.log"
