@@ -269,6 +269,11 @@ class Results:
             self._data[name] = DataSet(folder) if (folder / sweep.RESULTS).is_file() else None
         return self._data[name]
 
+    @property
+    def recorded(self) -> list[str]:
+        """The names of the data sets that are there."""
+        return sorted(file.parent.name for file in self.folder.glob(f"*/{sweep.RESULTS}"))
+
     def _answer(self, claim: Claim, build: str) -> Answer:
         key, text = f"{claim.id}-{build}", claim.claim.replace("{build}", f"`{build}`")
         data = self.data(claim.data)
