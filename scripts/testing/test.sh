@@ -83,7 +83,7 @@ test_heap() { ./test-heap.sh; }
 
 test_debug() {
   DEBUG=fastdebug ../building/jdk.sh
-  ../building/plugin.sh stock-sanity ms-64k-sanity
+  ../building/plugin.sh stock-sanity ms-64k-sanity immix-page-sanity
   DEBUG=fastdebug ./test-heap.sh
 }
 
