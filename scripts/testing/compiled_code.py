@@ -4,8 +4,10 @@
 
     compiled_code.py                      tests that code for a plan without a barrier is that of HotSpot's Epsilon, which has none,
                                           and that barriers are seen where they belong
-    compiled_code.py show PLAN METHOD     prints the code of one method, inline allocation and all, on the build ms-64k
+    compiled_code.py show PLAN METHOD     prints the code of one method on the build ms-64k, inline allocation and all, up to the
+                                          padding before its handlers of exceptions
 """
+import itertools
 import re
 import subprocess
 import sys
@@ -20,15 +22,14 @@ SOURCE = Path(__file__).with_name("code") / "Sites.java"
 OPTIONS = ["-Xbatch", "-XX:-TieredCompilation", "-XX:CompileThreshold=5000", "-XX:-UseCompressedClassPointers",
            "-XX:+UnlockDiagnosticVMOptions", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Sites::*",
            "-XX:CompileCommand=inline,Sites$Holder::clone", "-XX:CompileCommand=print,Sites::*"]
-# Allocation is a call on both sides: that of Epsilon differs. Its heap lies where pointers are compressed as ours are.
-EPSILON = ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseEpsilonGC", "-XX:-UseTLAB", "-Xmx256m", "-XX:HeapBaseMinAddress=8g"]
+# Allocation is a call on both sides, for Epsilon's differs. Both heaps lie below 4 GiB: a compressed pointer is the address.
+EPSILON = ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseEpsilonGC", "-XX:-UseTLAB", "-Xmx256m"]
 NO_INLINING = ["-XX:-ThirdPartyHeapInlineAllocation", "-XX:-UseTLAB"]
 
-# The methods whose code a barrier changes. Copies of arrays have theirs in a stub that is called, clones are new.
-BARRIERS = {
-    "StickyMarkSweep": {"storeField", "storeElement", "compareAndSet", "getAndSet"},
-    "ConcurrentMarkSweep": {"storeField", "storeElement", "compareAndSet", "getAndSet", "referent"},
-}
+# The methods whose code a barrier changes. A copy of three elements is a call then, of a stub with the barrier. Clones are new, and
+# whether a Reference refers to something does not make that strong.
+STORES = {"storeField", "storeElement", "compareAndSet", "getAndSet", "copy"}
+BARRIERS = {"StickyMarkSweep": STORES, "ConcurrentMarkSweep": STORES | {"referent"}}
 
 
 def plugin(plan):
@@ -127,7 +128,8 @@ def main(arguments):
                 made = compile_sites(plugin(plan), classes)
                 if method not in made:
                     sys.exit(f"compiled_code: error: no method '{method}': choose from {', '.join(sorted(made))}")
-                for offset, text in disassemble(made[method]):
+                instructions = disassemble(made[method])
+                for offset, text in itertools.takewhile(lambda each: each[1] != "hlt", instructions):
                     print(f"{offset:4x}  {text}")
                 return 0
             case _:
