@@ -36,7 +36,8 @@ modes() {
 }
 
 if [[ ${DEBUG:-} ]]; then
-  (($#)) || set -- stock-sanity:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} ms-64k-sanity:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep}
+  (($#)) || set -- stock-sanity:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} ms-64k-sanity:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep} \
+    immix-page-sanity:{Immix,StickyImmix,ConcurrentImmix}
   for run in "$@"; do
     check "${run%:*}, ${run#*:}, stress" passes "${run%:*}" plan="${run#*:}",stress_factor=4000000 1 4
   done

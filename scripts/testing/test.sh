@@ -8,8 +8,8 @@ cd "$(dirname "$0")"
 source ../lib.sh
 source ../building/rust.sh
 
-STEPS=(shell lint rust malloc java build image bad-input heap counters debug python jtreg)
-QUICK=(shell lint rust-units build bad-input counters python-quick)
+STEPS=(shell lint rust malloc java build image code bad-input heap counters debug python jtreg)
+QUICK=(shell lint rust-units build code bad-input counters python-quick)
 
 test_shell() {
   need_packages shellcheck patch rsync
@@ -77,13 +77,18 @@ test_build() {
 
 test_image() { ./test-image.sh; }
 
+test_code() {
+  need_packages python3 binutils
+  ./compiled_code.py
+}
+
 test_bad-input() { ./test-bad-input.sh; }
 
 test_heap() { ./test-heap.sh; }
 
 test_debug() {
   DEBUG=fastdebug ../building/jdk.sh
-  ../building/plugin.sh stock-sanity ms-64k-sanity
+  ../building/plugin.sh stock-sanity ms-64k-sanity immix-page-sanity
   DEBUG=fastdebug ./test-heap.sh
 }
 
