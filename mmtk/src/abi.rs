@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 6;
+pub const ABI_VERSION: u32 = 7;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -158,6 +158,26 @@ mirror! {
     44 barrier: u32,
 }
 
+/// `ThirdPartyHeapPhase`: the plugin's parts of a pause.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// From the roots, until nothing is left to be traced.
+    Mark = 0,
+    /// Soft references whose referents were not reached.
+    SoftReferences = 1,
+    /// Weak ones.
+    WeakReferences = 2,
+    /// Final ones, and the trace of what they keep alive.
+    FinalReferences = 3,
+    /// Phantom ones.
+    PhantomReferences = 4,
+    /// Mark-compact's second trace, and the moving of objects.
+    Forward = 5,
+    /// Finding out what is free.
+    Release = 6,
+}
+
 /// `THIRD_PARTY_HEAP_BARRIER_NONE`: stores need no barrier.
 pub const BARRIER_NONE: u32 = 0;
 /// `THIRD_PARTY_HEAP_BARRIER_OBJECT`: stores into old objects remember them.
@@ -239,7 +259,7 @@ mirror! {
 
 mirror! {
     /// What the plugin may call.
-    Vm = ThirdPartyHeapVMTable, 200;
+    Vm = ThirdPartyHeapVMTable, 208;
     0 size: u64,
     8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
     16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
@@ -265,6 +285,7 @@ mirror! {
     176 report_discovered_references: unsafe extern "C" fn(soft: u64, weak: u64, finals: u64, phantom: u64),
     184 soft_max_heap_size: unsafe extern "C" fn() -> u64,
     192 memory_mapped: unsafe extern "C" fn(start: *const c_void, bytes: u64, is_heap: i32),
+    200 begin_phase: unsafe extern "C" fn(phase: i32),
 }
 
 mirror! {

@@ -4,7 +4,7 @@
 use crate::active_plan::mutator_ref;
 use crate::references::DISCOVERY;
 use crate::trigger::HeapSize;
-use crate::{abi, heap, roots, upcalls, OpenJDK};
+use crate::{abi, heap, phases, roots, upcalls, OpenJDK};
 use mmtk::plan::Pause;
 use mmtk::util::alloc::AllocationError;
 use mmtk::util::heap::GCTriggerPolicy;
@@ -51,9 +51,12 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
     where
         F: FnMut(&'static mut Mutator<OpenJDK<COMPRESSED>>),
     {
+        #[cfg(feature = "shardsweep")]
+        mmtk::shardsweep::cancel_purge(heap::mmtk::<COMPRESSED>());
         upcalls::stop_all_mutators(worker.0);
         roots::begin_collection();
         begin_discovery::<COMPRESSED>();
+        phases::schedule::<COMPRESSED>();
         for raw in upcalls::mutators() {
             // SAFETY: mutators are stopped, and the list has each of them once.
             mutator_visitor(unsafe { mutator_ref(raw) });
@@ -66,6 +69,10 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
         upcalls::resume_mutators(worker.0);
         #[cfg(feature = "shardsweep")]
         mmtk::shardsweep::wake_purger(heap::mmtk::<COMPRESSED>());
+    }
+
+    fn post_forwarding(_worker: VMWorkerThread) {
+        phases::forwarding_done::<COMPRESSED>();
     }
 
     fn block_for_gc(thread: VMMutatorThread) {

@@ -19,6 +19,7 @@
 //! All references on the lists are reached objects, at their new address in plans that copy. Under
 //! mark-compact, which moves objects after this, the second trace updates every field.
 
+use crate::abi::Phase;
 use crate::layout::{self, Object, Strength};
 use crate::slot::OopSlot;
 use crate::{upcalls, OpenJDK};
@@ -280,6 +281,7 @@ impl Discovery {
         let mut state = lock(&self.processing);
         let state = &mut *state;
         if !state.finals_done {
+            upcalls::begin_phase(Phase::SoftReferences);
             self.on.store(false, Ordering::Release);
             let lists = self.take();
             upcalls::report_discovered_references(
@@ -289,7 +291,9 @@ impl Discovery {
                 lists.phantom.len(),
             );
             clear_unreached(heap, lists.soft, &mut state.pending);
+            upcalls::begin_phase(Phase::WeakReferences);
             clear_unreached(heap, lists.weak, &mut state.pending);
+            upcalls::begin_phase(Phase::FinalReferences);
             let finals = finalizable(heap, lists.finals);
             state.phantom = lists.phantom;
             state.finals_done = true;
@@ -302,6 +306,7 @@ impl Discovery {
                 return true;
             }
         }
+        upcalls::begin_phase(Phase::PhantomReferences);
         let phantom = std::mem::take(&mut state.phantom);
         clear_unreached(heap, phantom, &mut state.pending);
         if let Pending {

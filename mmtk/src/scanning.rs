@@ -5,7 +5,7 @@ use crate::abi::{RawSlot, RootSink};
 use crate::layout::{self, Kind, Object};
 use crate::references::{self, DISCOVERY};
 use crate::slot::OopSlot;
-use crate::{roots, upcalls, OpenJDK};
+use crate::{phases, roots, upcalls, OpenJDK};
 use mmtk::scheduler::GCWorker;
 use mmtk::util::{Address, ObjectReference, VMWorkerThread};
 use mmtk::vm::slot::Slot;
@@ -92,7 +92,11 @@ impl<const COMPRESSED: bool> Scanning<OpenJDK<COMPRESSED>> for Scan {
         worker: &mut GCWorker<OpenJDK<COMPRESSED>>,
         tracer_context: impl ObjectTracerContext<OpenJDK<COMPRESSED>>,
     ) -> bool {
-        DISCOVERY.process(worker, tracer_context)
+        let again = DISCOVERY.process(worker, tracer_context);
+        if !again {
+            phases::weak_roots_done::<COMPRESSED>();
+        }
+        again
     }
 
     fn forward_weak_refs(

@@ -187,6 +187,12 @@ pub fn memory_mapped(start: Address, bytes: usize, is_heap: bool) {
     unsafe { (vm().memory_mapped)(start.to_ptr(), bytes as u64, is_heap.into()) }
 }
 
+/// Tells that a part of the pause begins, and the one that lasts ends. Called by a worker inside a collection, by one at a time.
+pub fn begin_phase(phase: abi::Phase) {
+    // SAFETY: a phase that the VM knows, inside a collection.
+    unsafe { (vm().begin_phase)(phase as i32) }
+}
+
 /// The VM's own answer to the size of an object, in bytes.
 pub fn debug_object_size(object: ObjectReference) -> usize {
     // SAFETY: `object` is a live object.

@@ -13,6 +13,7 @@
 //! | [`StickyMarkSweep`](crate::plan::StickyMarkSweep), in `sticky.rs` | - | a plan with generations on the same space |
 //! | [`ConcurrentMarkSweep`](crate::plan::ConcurrentMarkSweep), in `concurrent.rs` | - | a plan that marks beside mutators, on the same space |
 //! | `collection`, `purger` | - | what the space does in a collection, and after it |
+//! | `shared` | - | the part of the space that work packets and the purger use beside the plan |
 //! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release chunks |
 //!
 //! ## What is counted
@@ -37,11 +38,12 @@ mod collection;
 mod pages;
 mod purger;
 mod report;
+mod shared;
 mod space;
 mod work;
 
 pub use allocator::{set_heads_offset, FreeListAllocator};
-pub use report::{prepare_purge, purge, report, wake_purger, Report};
+pub use report::{cancel_purge, prepare_purge, purge, report, wake_purger, Report};
 pub use shardsweep_policy::{
     Bin, BinStatistics, Build, Config, Heads, Statistics, BINS_BY_WORDS, CELL_BYTES_BY_BIN,
 };

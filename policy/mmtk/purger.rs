@@ -2,6 +2,7 @@
 //! The thread that returns free memory to the OS while mutators run.
 
 use shardsweep_policy::{PageRange, PAGE_BYTES};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::thread;
@@ -21,21 +22,42 @@ const OVERDUE: u32 = 4;
 /// Ranges that the kernel takes at a time (its `UIO_MAXIOV`).
 const RANGES_PER_CALL: usize = 1024;
 
-/// Batches of pages, each returned at a step. That yields whether there was any page to return.
-type Batches = Box<dyn Iterator<Item = bool> + Send>;
+/// What a collection has left to do.
+pub struct Assignment {
+    /// Batches of pages, each returned at a step. That yields whether there was any page to return.
+    pub batches: Box<dyn Iterator<Item = bool> + Send>,
+    /// Whether there is more than may stay. Asked before each batch: mutators use pages meanwhile.
+    pub is_excess: Box<dyn Fn() -> bool + Send>,
+    /// Whether mutators come first: what has been purged, they would fault in again.
+    pub mutators_first: Box<dyn Fn() -> bool + Send>,
+}
 
-/// Whether mutators come first: what has been purged, they would fault in again.
-type MutatorsFirst = Box<dyn Fn() -> bool + Send>;
+impl Assignment {
+    fn none() -> Self {
+        Assignment {
+            batches: Box::new(std::iter::empty()),
+            is_excess: Box::new(|| false),
+            mutators_first: Box::new(|| true),
+        }
+    }
 
-/// What the last collection has left to do.
+    /// Purges a batch. Returns whether there may be more.
+    fn step(&mut self) -> bool {
+        (self.is_excess)() && self.batches.next().is_some()
+    }
+}
+
+/// The assignment and its time.
 struct Work {
-    batches: Batches,
-    mutators_first: MutatorsFirst,
+    assignment: Assignment,
     /// When the last collection began.
     began: Instant,
     /// When the next one is overdue, if mutators allocate about as they did before the last.
     overdue: Instant,
 }
+
+/// Makes a thread that runs the function it is given.
+type Spawn = fn(Box<dyn FnOnce() + Send>) -> io::Result<()>;
 
 /// A thread that purges after each collection, one batch after the other. It touches no object, and the VM
 /// does not know it.
@@ -47,40 +69,41 @@ pub struct Purger {
     woken: Condvar,
     /// Whether there is a thread.
     alive: AtomicBool,
+    spawn: Spawn,
 }
 
 impl Purger {
     /// A purger without a thread: most heaps are too small to need one.
     pub fn new() -> Self {
+        Self::with_spawn(spawn)
+    }
+
+    /// The same with another way to make a thread.
+    fn with_spawn(spawn: Spawn) -> Self {
         let now = Instant::now();
         Purger {
             assigned: AtomicBool::new(false),
             work: Mutex::new(Work {
-                batches: Box::new(std::iter::empty()),
-                mutators_first: Box::new(|| true),
+                assignment: Assignment::none(),
                 began: now,
                 overdue: now,
             }),
             woken: Condvar::new(),
             alive: AtomicBool::new(false),
+            spawn,
         }
     }
 
-    /// Has `batches` purged, at once unless `mutators_first`. Does not wake the thread. Called by one thread at a time.
-    pub fn assign(
-        &'static self,
-        batches: impl Iterator<Item = bool> + Send + 'static,
-        mutators_first: impl Fn() -> bool + Send + 'static,
-    ) {
+    /// Has the assignment done. Does not wake the thread. Called by one thread at a time.
+    pub fn assign(&'static self, assignment: Assignment) {
         let mut work = self.work.lock().unwrap();
-        work.batches = Box::new(batches);
-        work.mutators_first = Box::new(mutators_first);
+        work.assignment = assignment;
         // Within the lock: the thread looks at it there before it sleeps.
         self.assigned.store(true, Ordering::Relaxed);
         drop(work);
         // Without a thread, [`Purger::finish`] purges; the system may have one to spare the next time.
         if !self.alive.load(Ordering::Relaxed) {
-            self.alive.store(self.spawn(), Ordering::Relaxed);
+            self.alive.store(self.start(), Ordering::Relaxed);
         }
     }
 
@@ -91,13 +114,12 @@ impl Purger {
         }
     }
 
-    fn spawn(&'static self) -> bool {
-        let thread = thread::Builder::new().name("MMTk purger".to_owned());
-        let spawned = thread.spawn(|| self.run());
-        if let Err(error) = &spawned {
+    fn start(&'static self) -> bool {
+        let started = (self.spawn)(Box::new(|| self.run()));
+        if let Err(error) = &started {
             warn!("free memory stays resident: there is no thread to return it: {error}");
         }
-        spawned.is_ok()
+        started.is_ok()
     }
 
     /// Purges no more batches, because a collection was asked for. One may still be on its way.
@@ -122,7 +144,7 @@ impl Purger {
     /// Purges a batch. Returns whether there may be more.
     fn purge_batch(&self) -> bool {
         let mut work = self.work.lock().unwrap();
-        let more = self.assigned.load(Ordering::Relaxed) && work.batches.next().is_some();
+        let more = self.assigned.load(Ordering::Relaxed) && work.assignment.step();
         if !more {
             self.assigned.store(false, Ordering::Relaxed);
         }
@@ -134,7 +156,7 @@ impl Purger {
             let idle = |_: &mut Work| !self.assigned.load(Ordering::Relaxed);
             let work = self.woken.wait_while(self.work.lock().unwrap(), idle);
             let work = work.unwrap();
-            let (mutators_first, overdue) = ((work.mutators_first)(), work.overdue);
+            let (mutators_first, overdue) = ((work.assignment.mutators_first)(), work.overdue);
             drop(work);
             if mutators_first && Instant::now() < overdue {
                 thread::sleep(DELAY);
@@ -146,6 +168,11 @@ impl Purger {
             self.purge_batch();
         }
     }
+}
+
+fn spawn(body: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    let thread = thread::Builder::new().name("MMTk purger".to_owned());
+    thread.spawn(body).map(drop)
 }
 
 /// Lets others run. Runs on at once where a processor is idle.
@@ -211,7 +238,11 @@ fn return_range(range: &PageRange) {
             "{} pages at {:#x} stay resident: {}",
             range.pages,
             range.start,
-            std::io::Error::last_os_error()
+            io::Error::last_os_error()
         );
     }
 }
+
+#[cfg(test)]
+#[path = "purger/tests.rs"]
+mod tests;

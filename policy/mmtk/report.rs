@@ -40,6 +40,12 @@ pub fn wake_purger<VM: VMBinding>(mmtk: &MMTK<VM>) {
     ask(mmtk, MarkSweepSpace::wake_purger);
 }
 
+/// Has the return of memory to the OS end soon. For the VM to call when a collection was asked for, before it stops the mutators:
+/// the purger then ends while they stop.
+pub fn cancel_purge<VM: VMBinding>(mmtk: &MMTK<VM>) {
+    ask(mmtk, MarkSweepSpace::cancel_purge);
+}
+
 /// Returns to the OS, in the caller's thread, what the last collection has freed, but for what may stay.
 pub fn purge<VM: VMBinding>(mmtk: &MMTK<VM>) {
     ask(mmtk, MarkSweepSpace::purge);
@@ -63,7 +69,7 @@ fn of<VM: VMBinding>(space: &MarkSweepSpace<VM>) -> Report {
     let heap = space.heap();
     let starts = heap.chunks().map(|chunk| heap.chunk_start(chunk));
     Report {
-        live_bytes: space.last_release().live_bytes,
+        live_bytes: space.shared.last_release().live_bytes,
         charged_pages: space.charged_pages(),
         resident_pages: starts.map(resident_pages).sum(),
         address_space_bytes: heap.chunks().count() * BYTES_IN_CHUNK,

@@ -2,10 +2,9 @@
 //! The space: what the MarkSweep plan and the tracing of objects see of the heap.
 
 use super::pages::ChunkPageResource;
-use super::purger::Purger;
+use super::shared::{SecondBits, Shared};
 use super::{address, Build};
 use crate::plan::tracing::{ObjectQueue, OptionObjectQueue};
-use crate::plan::{BarrierSelector, PlanConstraints};
 use crate::policy::gc_work::{PolicyTraceObject, TraceKind};
 use crate::policy::sft::{GCWorkerMutRef, SFT};
 use crate::policy::sft_map::SFTMap;
@@ -16,16 +15,16 @@ use crate::util::copy::CopySemantics;
 use crate::util::heap::layout::vm_layout::{vm_layout, BYTES_IN_CHUNK, PAGES_IN_CHUNK};
 use crate::util::heap::PageResource;
 use crate::util::metadata::side_metadata::SideMetadataSpec;
-use crate::util::metadata::{extract_side_metadata, MetadataSpec};
+use crate::util::metadata::extract_side_metadata;
 use crate::util::object_enum::ObjectEnumerator;
 use crate::util::os::{MmapAnnotation, OSMemory, OS};
 use crate::util::{Address, ObjectReference, VMMutatorThread, VMThread};
 use crate::vm::{ActivePlan, Collection, ObjectModel, VMBinding};
-use shardsweep_policy::{Heap, MarkBits, Released, Scope, Sharing, PAGE_BYTES};
+use shardsweep_policy::{Heap, MarkBits, Sharing, PAGE_BYTES};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A thread charges at most one part in so many of its share of what is free.
@@ -36,46 +35,18 @@ const SCARCE_FREE_PAGES: usize = 32;
 /// ... or when the heap has fewer than this for each of them.
 const SCARCE_HEAP_PAGES: usize = 96;
 
-/// What the bits are for that mmtk has for a barrier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SecondBits {
-    /// The plan has none.
-    Unused,
-    /// One is set for each old object, and cleared when it is remembered.
-    Old,
-    /// The barrier does without: they are what sweeping reads while marking runs.
-    Sweep,
-}
-
-impl SecondBits {
-    fn of(constraints: &PlanConstraints) -> Self {
-        match constraints.barrier {
-            BarrierSelector::NoBarrier => SecondBits::Unused,
-            BarrierSelector::ObjectBarrier => SecondBits::Old,
-            BarrierSelector::SATBBarrier => SecondBits::Sweep,
-        }
-    }
-}
-
 /// A space of blocks, charged as the build says.
 pub struct MarkSweepSpace<VM: VMBinding> {
     pub(super) common: CommonSpace<VM>,
-    pub(super) pages: ChunkPageResource,
     pub(super) scheduler: Arc<GCWorkScheduler<VM>>,
-    /// Made once the address of side metadata is known.
-    heap: OnceLock<Heap<Build>>,
+    /// What threads use while a collection has the space for itself.
+    pub(super) shared: &'static Shared<VM>,
     /// How often chunks were added.
     chunks: AtomicUsize,
     /// Number of allocators.
     threads: AtomicUsize,
-    /// Whether this collection, or the last one, keeps the marks of the one before.
-    pub(super) scope: Scope,
-    pub(super) second_bits: SecondBits,
     /// When the release of this collection began.
     pub(super) release_began: Instant,
-    /// What the last collection found, or this one so far.
-    pub(super) released: Mutex<Released>,
-    pub(super) purger: Purger,
 }
 
 impl<VM: VMBinding> MarkSweepSpace<VM> {
@@ -90,18 +61,16 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         let own = common
             .contiguous
             .then(|| common.start..common.start + common.extent);
+        let pages = ChunkPageResource::new(own, vm_map);
+        let shared = Shared::new(pages, common.gc_trigger.clone(), second_bits);
         MarkSweepSpace {
             common,
-            pages: ChunkPageResource::new(own, vm_map),
             scheduler,
-            heap: OnceLock::new(),
+            // Spaces live as long as the process.
+            shared: Box::leak(Box::new(shared)),
             chunks: AtomicUsize::new(0),
             threads: AtomicUsize::new(0),
-            scope: Scope::Full,
-            second_bits,
             release_began: Instant::now(),
-            released: Mutex::new(Released::default()),
-            purger: Purger::new(),
         }
     }
 
@@ -117,19 +86,6 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         }
     }
 
-    /// The mark bits, which the object model must have on the side, a bit for each 8 bytes.
-    pub(super) fn mark_spec() -> SideMetadataSpec {
-        match *VM::VMObjectModel::LOCAL_MARK_BIT_SPEC {
-            MetadataSpec::OnSide(spec) => spec,
-            MetadataSpec::InHeader(_) => panic!("mark bits must be on the side"),
-        }
-    }
-
-    /// The bits of old objects, which a barrier looks at.
-    pub(super) fn log_spec() -> SideMetadataSpec {
-        *VM::VMObjectModel::GLOBAL_LOG_BIT_SPEC.extract_side_spec()
-    }
-
     /// A table of one bit for each 8 bytes of the space.
     fn bits(spec: SideMetadataSpec, range: &Range<usize>) -> MarkBits {
         assert!(
@@ -143,10 +99,9 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     }
 
     /// The blocks.
+    #[inline(always)]
     pub(super) fn heap(&self) -> &Heap<Build> {
-        self.heap
-            .get()
-            .expect("the space is used only after its metadata has been initialized")
+        self.shared.heap()
     }
 
     /// Counts a new allocator.
@@ -161,12 +116,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 
     /// Number of charged pages.
     pub(crate) fn charged_pages(&self) -> usize {
-        self.pages.charged_pages()
-    }
-
-    /// What the last collection found.
-    pub(super) fn last_release(&self) -> Released {
-        *self.released.lock().unwrap()
+        self.shared.pages.charged_pages()
     }
 
     /// How often chunks were added to the heap, for [`MarkSweepSpace::add_chunks`].
@@ -193,11 +143,11 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         let full =
             VM::VMActivePlan::is_mutator(tls) && self.get_gc_trigger().poll(false, Some(self));
         if full && !options.allow_overcommit {
-            self.purger.cancel();
+            self.shared.purger.cancel();
             self.not_acquiring(tls, options, resource, pages.get(), false);
             return None;
         }
-        self.pages.charge_reserved(pages.get());
+        self.shared.pages.charge_reserved(pages.get());
         Some(pages)
     }
 
@@ -210,7 +160,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// Whether threads share blocks now.
     pub(super) fn sharing(&self) -> Sharing {
         let threads = self.thread_count();
-        if self.free_pages() < SCARCE_FREE_PAGES * threads || self.heap_pages() < SCARCE_HEAP_PAGES * threads {
+        if self.free_pages() < SCARCE_FREE_PAGES * threads || self.shared.heap_pages() < SCARCE_HEAP_PAGES * threads {
             Sharing::Shared
         } else {
             Sharing::Exclusive
@@ -218,7 +168,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     }
 
     fn free_pages(&self) -> usize {
-        self.heap_pages().saturating_sub(self.charged_pages())
+        self.shared.heap_pages().saturating_sub(self.charged_pages())
     }
 
     fn thread_count(&self) -> usize {
@@ -227,7 +177,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 
     /// Uncharges pages.
     pub(super) fn uncharge(&self, pages: usize) {
-        self.pages.uncharge(pages);
+        self.shared.pages.uncharge(pages);
     }
 
     /// Adds adjacent chunks, unless some were added since `seen`. Without address space for them, runs a
@@ -268,7 +218,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             (0..chunks).map(move |index| (start + index * BYTES_IN_CHUNK).as_usize())
         };
         let remove = |start| heap.chunk_at(start).is_some_and(|chunk| heap.remove_chunk(chunk));
-        self.pages.give_back(|start, chunks| {
+        self.shared.pages.give_back(|start, chunks| {
             let removed = starts(start, chunks).take_while(|&start| remove(start)).count();
             if removed < chunks {
                 // SAFETY: the heap had these chunks a moment ago, and nobody else has got them since.
@@ -317,7 +267,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// Marks an object and returns whether it was not marked before. Of several threads, one is told so.
     #[inline(always)]
     fn mark(object: ObjectReference) -> bool {
-        let spec = Self::mark_spec();
+        let spec = Shared::<VM>::mark_spec();
         let address = object.to_raw_address();
         // What a thread does with an object it has marked is passed on by work packets: marking itself has to order
         // nothing. Beside mutators, an object that is found unmarked was there before they were stopped the last time:
@@ -432,11 +382,12 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
     }
 
     fn get_page_resource(&self) -> &dyn PageResource<VM> {
-        &self.pages
+        &self.shared.pages
     }
 
+    /// Asked for to tell it where the range begins that spaces share, which it need not know.
     fn maybe_get_page_resource_mut(&mut self) -> Option<&mut dyn PageResource<VM>> {
-        Some(&mut self.pages)
+        None
     }
 
     fn initialize_sft(&self, sft_map: &mut dyn SFTMap) {
@@ -446,22 +397,19 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
     /// Asked for each reference that is traced.
     #[inline(always)]
     fn address_in_space(&self, address: Address) -> bool {
-        let heap = self.heap.get();
-        heap.is_some_and(|heap| heap.chunk_at(address.as_usize()).is_some())
+        self.shared.has_chunk_at(address.as_usize())
     }
 
     fn initialize_side_metadata(&self) {
         let range = self.range();
-        let marks = Self::bits(Self::mark_spec(), &range);
-        let second = || Self::bits(Self::log_spec(), &range);
+        let marks = Self::bits(Shared::<VM>::mark_spec(), &range);
+        let second = || Self::bits(Shared::<VM>::log_spec(), &range);
         let heap = Heap::new(range.clone(), marks);
-        let heap = match self.second_bits {
+        self.shared.set_heap(match self.shared.second_bits {
             SecondBits::Unused => heap,
             SecondBits::Old => heap.with_old_bits(second()),
             SecondBits::Sweep => heap.with_sweep_bits(second()),
-        };
-        let made = self.heap.set(heap);
-        assert!(made.is_ok(), "metadata is initialized once");
+        });
     }
 
     fn common(&self) -> &CommonSpace<VM> {

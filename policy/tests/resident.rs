@@ -161,6 +161,36 @@ fn dirty_pages_of_many_blocks_go_back_together() {
     assert_eq!(batches, [256, 256, 128]);
 }
 
+/// The purger holds the pages that it returns and nothing else: no block, and no lock.
+#[test]
+fn threads_allocate_in_the_midst_of_a_return() {
+    let space = Space::<Blocks64K>::new(2, usize::MAX);
+    let (mut first, mut second) = (Mutator::default(), Mutator::default());
+    let bin = Bin::holding(64);
+    (0..CHUNK_BYTES / bin.cell_bytes()).for_each(|_| {
+        space.alloc(&mut first, bin).unwrap();
+    });
+    space.release(std::iter::once(&mut first));
+    let mut handed_out = 0;
+    let release = |ranges: &[PageRange]| {
+        for bytes in [16, 64, 1000, 20 << 10, 100 << 10] {
+            let cell = match Blocks64K::bin(bytes, 8) {
+                Some(bin) => space.alloc(&mut second, bin),
+                None => space.alloc_large(&mut second, NonZeroUsize::new(bytes / PAGE_BYTES).unwrap()),
+            };
+            let cell = cell.expect("there is room");
+            let is_apart = |range: &PageRange| {
+                cell + bytes <= range.start || range.start + range.pages * PAGE_BYTES <= cell
+            };
+            assert!(ranges.iter().all(is_apart), "a cell on pages that go");
+            handed_out += 1;
+        }
+    };
+    space.heap.purge(release).take(2).for_each(drop);
+    assert_eq!(handed_out, 10);
+    space.verify([&first, &second].into_iter());
+}
+
 #[test]
 fn clean_pages_are_left_alone() {
     let space = Space::<Blocks64K>::new(1, Blocks64K::BLOCK_PAGES);

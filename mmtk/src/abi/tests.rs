@@ -17,6 +17,18 @@ fn structs() -> Vec<(&'static str, usize, &'static [Field])> {
     list!(RootSink TextSink Layout Plan Config Head Heads BinTable Range Vm Plugin)
 }
 
+/// Name and value of each phase, and their number.
+const PHASES: [(&str, i32); 8] = [
+    ("MARK", Phase::Mark as i32),
+    ("SOFT_REFERENCES", Phase::SoftReferences as i32),
+    ("WEAK_REFERENCES", Phase::WeakReferences as i32),
+    ("FINAL_REFERENCES", Phase::FinalReferences as i32),
+    ("PHANTOM_REFERENCES", Phase::PhantomReferences as i32),
+    ("FORWARD", Phase::Forward as i32),
+    ("RELEASE", Phase::Release as i32),
+    ("COUNT", Phase::Release as i32 + 1),
+];
+
 /// A program that prints a line for each number that the mirror claims.
 fn c_program() -> String {
     let mut body = String::new();
@@ -49,6 +61,9 @@ fn c_program() -> String {
     }
     for pause in ["FULL", "PARTIAL", "INITIAL_MARK", "FINAL_MARK"] {
         writeln!(body, "show(\"{pause}\", THIRD_PARTY_HEAP_PAUSE_{pause});").unwrap();
+    }
+    for (name, _) in PHASES {
+        writeln!(body, "show(\"{name}\", THIRD_PARTY_HEAP_PHASE_{name});").unwrap();
     }
     format!(
         "#include \"thirdPartyHeapPlugin.h\"\n#include <stdio.h>\n\
@@ -101,6 +116,9 @@ fn expected() -> String {
          INITIAL_MARK {PAUSE_INITIAL_MARK}\nFINAL_MARK {PAUSE_FINAL_MARK}"
     )
     .unwrap();
+    for (name, value) in PHASES {
+        writeln!(lines, "{name} {value}").unwrap();
+    }
     writeln!(
         lines,
         "bins {BINS}\nversion {ABI_VERSION}\nwide {WIDE_SLOT}"

@@ -344,6 +344,7 @@ unsafe extern "C" fn soft_max_heap_size() -> u64 {
     u64::MAX
 }
 unsafe extern "C" fn memory_mapped(_: *const c_void, _: u64, _: i32) {}
+unsafe extern "C" fn begin_phase(_: i32) {}
 
 unsafe extern "C" fn debug_print_object(object: *const c_void) {
     println!("{object:?}");
@@ -427,6 +428,7 @@ static TABLE: Vm = Vm {
     report_discovered_references,
     soft_max_heap_size,
     memory_mapped,
+    begin_phase,
 };
 
 /// The VM, as its one Java thread sees it.

@@ -7,10 +7,10 @@
 #include "classfile/systemDictionary.hpp"
 #include "code/codeCache.hpp"
 #include "code/nmethod.hpp"
-#include "gc/shared/gcTraceTime.inline.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "memory/iterator.hpp"
 #include "memory/metaspace.hpp"
@@ -55,7 +55,7 @@ void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosur
   if (!_is_marking) {
     return;
   }
-  GCTraceTime(Debug, gc, phases) phase("Class Unloading");
+  ThirdPartyHeapPhases::begin("Class Unloading");
   _is_marking = false;
   const bool unloaded = SystemDictionary::do_unloading(NULL /* timer */);
   CodeCache::do_unloading(is_alive, unloaded);

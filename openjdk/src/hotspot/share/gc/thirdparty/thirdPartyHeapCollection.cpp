@@ -46,7 +46,9 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
     _stats(heap->memory_manager(), cause, action(pause)),
     _counters(heap->counters()->collector()),
     _cpu_time(&_tracer),
-    _time(title(pause), NULL /* the tracer has a phase for it */, cause, true /* log_heap_usage */) {
+    _time(title(pause), NULL /* the tracer has a phase for it */, cause, true /* log_heap_usage */),
+    _phases(timer()) {
+  ThirdPartyHeapPhases::begin("Prepare");
   _tracer.report_start(_heap);
   _heap->print_at_collection(true /* before */);
   _heap->increment_total_collections(is_full());
@@ -75,6 +77,7 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   if (!_heap->supports_object_pinning()) {
     ThirdPartyHeapRoots::fix_compiled_code();
   }
+  ThirdPartyHeapPhases::begin("Finish");
   ThirdPartyHeapRoots::end_collection();
   ThirdPartyHeapClassUnloading::end(!is_full());
   verify(VerifyAfterGC, "After GC");

@@ -11,6 +11,7 @@
 #include "gc/shared/isGCActiveMark.hpp"
 #include "gc/shared/softRefPolicy.hpp"
 #include "gc/thirdparty/thirdPartyHeapOverheadLimit.hpp"
+#include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "gc/thirdparty/thirdPartyHeapPlugin.h"
 #include "gc/thirdparty/thirdPartyHeapTracer.hpp"
 #include "memory/metaspaceStats.hpp"
@@ -36,6 +37,7 @@ private:
   TraceCollectorStats     _counters;
   GCTraceCPUTime          _cpu_time;
   GCTraceTime(Info, gc)   _time;
+  ThirdPartyHeapPhases    _phases;
 
   bool is_full() const { return _pause == THIRD_PARTY_HEAP_PAUSE_FULL; }
   void end_full_collection();

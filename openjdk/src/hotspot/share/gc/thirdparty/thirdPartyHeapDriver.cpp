@@ -8,6 +8,7 @@
 #include "gc/thirdparty/thirdPartyHeapCollection.hpp"
 #include "gc/thirdparty/thirdPartyHeapDriver.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "interpreter/oopMapCache.hpp"
 #include "runtime/atomic.hpp"
 #include "runtime/init.hpp"
@@ -45,7 +46,8 @@ ThirdPartyHeapDriver::ThirdPartyHeapDriver(ThirdPartyHeap* heap) :
     _gc_locker_cleared(false),
     _requested_cause(GCCause::_no_gc),
     _gc_id(GCId::undefined()),
-    _marking_gc_id(GCId::undefined()) {
+    _marking_gc_id(GCId::undefined()),
+    _stop_requested() {
   set_name("MMTk Driver");
   if (!os::create_thread(this, os::cgc_thread)) {
     vm_exit_out_of_memory(0, OOM_MALLOC_ERROR, "Cannot create the GC driver thread.");
@@ -82,6 +84,7 @@ void ThirdPartyHeapDriver::change_state(State from, State to) {
 }
 
 void ThirdPartyHeapDriver::stop_mutators() {
+  _stop_requested = Ticks::now();
   change_state(Idle, StopRequested);
   MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
   while (_state != Stopped) {
@@ -108,7 +111,7 @@ void ThirdPartyHeapDriver::execute_on_vm_thread(void (*task)()) {
 }
 
 // On the VM thread, while the workers collect.
-void ThirdPartyHeapDriver::wait_for_plugin(GCTimer* timer) {
+void ThirdPartyHeapDriver::wait_for_plugin() {
   MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
   while (_state != ResumeRequested) {
     if (_vm_thread_task == NULL) {
@@ -117,8 +120,6 @@ void ThirdPartyHeapDriver::wait_for_plugin(GCTimer* timer) {
     }
     {
       MutexUnlocker mu(&_lock, Mutex::_no_safepoint_check_flag);
-      GCTraceTimeTimer phase("Weak Roots", timer);
-      GCTraceTimeDriver driver(&phase);
       _vm_thread_task();
     }
     _vm_thread_task = NULL;
@@ -127,11 +128,12 @@ void ThirdPartyHeapDriver::wait_for_plugin(GCTimer* timer) {
 }
 
 void ThirdPartyHeapDriver::collect(GCCause::Cause cause, ThirdPartyHeapPause pause) {
+  ThirdPartyHeapPhases::log_stop(Ticks::now() - _stop_requested);
   ThirdPartyHeapCollection collection(_heap, cause, pause);
-  GCTraceTime(Debug, gc, phases) phase("Plugin", collection.timer());
+  ThirdPartyHeapPhases::begin_roots();
   Atomic::store(&_gc_id, GCId::current());
   change_state(StopRequested, Stopped);
-  wait_for_plugin(collection.timer());
+  wait_for_plugin();
   Atomic::store(&_gc_id, GCId::undefined());
 }
 

@@ -9,8 +9,8 @@
 #include "gc/thirdparty/thirdPartyHeapPlugin.h"
 #include "runtime/mutex.hpp"
 #include "runtime/nonJavaThread.hpp"
+#include "utilities/ticks.hpp"
 
-class GCTimer;
 class ThirdPartyHeap;
 
 // The safepoint of one collection: keeps the VM thread inside doit() while the plugin's workers collect.
@@ -59,10 +59,11 @@ private:
   GCCause::Cause  _requested_cause;   // of the next collection, if somebody asked for one
   volatile uint   _gc_id;             // of the collection that is going on
   uint            _marking_gc_id;     // of the last pause that was no final mark: that has the id of the initial one
+  Ticks           _stop_requested;    // when the worker has asked for it the last time
 
   void enable_collection();
   void change_state(State from, State to);
-  void wait_for_plugin(GCTimer* timer);
+  void wait_for_plugin();
   void collect(GCCause::Cause cause, ThirdPartyHeapPause pause);
   void wait_for_gc_locker();
   void wait_for_completion(JavaThread* thread, uint completed);

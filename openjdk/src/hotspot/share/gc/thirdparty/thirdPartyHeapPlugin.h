@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 6
+#define THIRD_PARTY_HEAP_ABI_VERSION 7
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -161,6 +161,18 @@ enum ThirdPartyHeapPause {
   THIRD_PARTY_HEAP_PAUSE_FINAL_MARK   = 3  /* ends it: weak roots are processed, no class is unloaded */
 };
 
+/* The plugin's parts of a pause, for the log. Those of the VM lie between them. */
+enum ThirdPartyHeapPhase {
+  THIRD_PARTY_HEAP_PHASE_MARK               = 0, /* from the roots, until nothing is left to be traced */
+  THIRD_PARTY_HEAP_PHASE_SOFT_REFERENCES    = 1,
+  THIRD_PARTY_HEAP_PHASE_WEAK_REFERENCES    = 2,
+  THIRD_PARTY_HEAP_PHASE_FINAL_REFERENCES   = 3, /* and the trace of what they keep alive */
+  THIRD_PARTY_HEAP_PHASE_PHANTOM_REFERENCES = 4,
+  THIRD_PARTY_HEAP_PHASE_FORWARD            = 5, /* MarkCompact's second trace, and the moving of objects */
+  THIRD_PARTY_HEAP_PHASE_RELEASE            = 6,
+  THIRD_PARTY_HEAP_PHASE_COUNT              = 7
+};
+
 /* What the VM asks for when the heap is made. */
 typedef struct ThirdPartyHeapConfig {
   uint64_t size;                    /* sizeof(ThirdPartyHeapConfig) */
@@ -273,6 +285,9 @@ typedef struct ThirdPartyHeapVMTable {
 
   /* Memory that the plugin has mapped for good: for objects, or for what it knows of them. By any thread. */
   void (*memory_mapped)(const void* start, uint64_t bytes, int32_t is_heap);
+
+  /* By a worker inside a collection: a ThirdPartyHeapPhase begins, and the phase that lasts ends. By one thread at a time. */
+  void (*begin_phase)(int32_t phase);
 } ThirdPartyHeapVMTable;
 
 /* What the VM may call. */

@@ -6,11 +6,11 @@
 #include "classfile/classLoaderDataGraph.hpp"
 #include "code/codeCache.hpp"
 #include "code/nmethod.hpp"
-#include "gc/shared/gcTraceTime.inline.hpp"
 #include "gc/shared/oopStorageSet.inline.hpp"
 #include "gc/shared/weakProcessor.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "gc/thirdparty/thirdPartyHeapYoungNMethods.hpp"
 #include "memory/resourceArea.hpp"
@@ -111,14 +111,8 @@ void ThirdPartyHeapRoots::oops_do(int32_t root_set, OopClosure* closure, int cld
   }
 }
 
-static const char* name_of(int32_t root_set) {
-  static const char* const names[] = { "Roots: Class Loader Data", "Roots: Code Cache", "Roots: OopStorages", "Roots: VM Thread" };
-  STATIC_ASSERT(ARRAY_SIZE(names) == THIRD_PARTY_HEAP_ROOTS_COUNT);
-  return names[root_set];
-}
-
 void ThirdPartyHeapRoots::scan(int32_t root_set, const ThirdPartyHeapRootSink* sink) {
-  GCTraceTime(Debug, gc, phases) phase(name_of(root_set));
+  ThirdPartyHeapPhases::RootsTimer timer(root_set);
   ResourceMark rm;
   HandleMark hm(Thread::current());
   ThirdPartyHeapSlotClosure closure(sink);
@@ -130,6 +124,7 @@ void ThirdPartyHeapRoots::scan(int32_t root_set, const ThirdPartyHeapRootSink* s
 }
 
 void ThirdPartyHeapRoots::scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink) {
+  ThirdPartyHeapPhases::RootsTimer timer;
   ResourceMark rm;
   HandleMark hm(Thread::current());
   ThirdPartyHeapSlotClosure closure(sink);
@@ -158,7 +153,7 @@ public:
 };
 
 void ThirdPartyHeapRoots::process_weak() {
-  GCTraceTime(Debug, gc, phases) phase("Weak Roots");
+  ThirdPartyHeapPhases::begin("Weak Roots");
   ResourceMark rm;
   HandleMark hm(Thread::current());
   ThirdPartyHeapIsReachableClosure is_reachable;
@@ -168,7 +163,6 @@ void ThirdPartyHeapRoots::process_weak() {
 }
 
 void ThirdPartyHeapRoots::forward_weak() {
-  GCTraceTime(Debug, gc, phases) phase("Forward Weak Roots");
   ThirdPartyHeapForwardClosure forward;
   WeakProcessor::oops_do(&forward);
 }
@@ -180,6 +174,6 @@ static void fix_oop_relocations(nmethod* nm) {
 }
 
 void ThirdPartyHeapRoots::fix_compiled_code() {
-  GCTraceTime(Debug, gc, phases) phase("Fix Compiled Code");
+  ThirdPartyHeapPhases::begin("Fix Compiled Code");
   CodeCache::nmethods_do(fix_oop_relocations);
 }

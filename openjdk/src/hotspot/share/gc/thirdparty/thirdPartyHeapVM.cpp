@@ -9,6 +9,7 @@
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapDriver.hpp"
+#include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "gc/thirdparty/thirdPartyHeapVM.hpp"
@@ -187,6 +188,7 @@ const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
     vm_report_discovered_references,
     vm_soft_max_heap_size,
     vm_memory_mapped,
+    ThirdPartyHeapPhases::begin_plugin_phase,
   };
   return &table;
 }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The unit tests of the purger, which is compiled as a part of mmtk-core otherwise: that crate's own tests are not run.
+
+#![cfg(not(loom))]
+#![allow(dead_code)]
+
+/// As the crate `log` has it.
+macro_rules! warn {
+    ($($argument:tt)*) => { eprintln!($($argument)*) };
+}
+
+#[path = "../mmtk/purger.rs"]
+mod purger;
