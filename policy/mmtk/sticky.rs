@@ -12,8 +12,8 @@
 //! | Closure | remembered objects are scanned; objects without a mark are marked | all live objects are marked |
 //! | Release | young blocks: what is marked is old | all blocks: what is marked is old |
 //!
-//! A collection is partial unless the program asks for one, the one before did not free what a thread waits for, or partial
-//! ones have come to free less than half of what the last full one did: then old garbage fills the heap.
+//! A collection is partial unless the program asks for one, the one before did not free what a thread waits for, or a full one
+//! pays, see [`Cycle`].
 
 use crate::plan::barriers::{BarrierSelector, ObjectBarrier};
 use crate::plan::generational::barrier::GenObjectBarrierSemantics;
@@ -41,8 +41,11 @@ use crate::vm::{ObjectModel, VMBinding};
 use crate::MMTK;
 use enum_map::EnumMap;
 use mmtk_macros::{HasSpaces, PlanTraceObject};
+use shardsweep_policy::Cycle;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::time::Instant;
 
 /// What the plan asks of the VM: a barrier that remembers old objects.
 pub const STICKY_MARK_SWEEP_CONSTRAINTS: PlanConstraints = PlanConstraints {
@@ -66,8 +69,10 @@ pub struct StickyMarkSweep<VM: VMBinding> {
     full: AtomicBool,
     /// Whether the next one has to be.
     next_full: AtomicBool,
-    /// Pages that were free after the last full collection.
-    free_after_full: AtomicUsize,
+    /// When this collection, or the last one, began.
+    began: Mutex<Instant>,
+    /// What the collections since the last full one have cost, in nanoseconds, and yielded.
+    cycle: Mutex<Cycle>,
     /// Pages that were charged after the last collection.
     charged_after: AtomicUsize,
 }
@@ -108,7 +113,8 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
             full: AtomicBool::new(true),
             // Nothing is old before the first.
             next_full: AtomicBool::new(true),
-            free_after_full: AtomicUsize::new(0),
+            began: Mutex::new(Instant::now()),
+            cycle: Mutex::default(),
             charged_after: AtomicUsize::new(0),
         }
     }
@@ -127,16 +133,18 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
         young >= self.base().gc_trigger.get_max_nursery_pages()
     }
 
-    /// Notes how much is free after a collection, and whether another partial one would pay.
-    fn note_free(&self) {
+    /// Notes what the collection has cost and how much is free after it, and whether another partial one would pay.
+    fn note_yield(&self) {
         let free = self.get_available_pages();
-        let charged = self.ms.charged_pages();
-        self.charged_after.store(charged, Ordering::Relaxed);
+        let cost = self.began.lock().unwrap().elapsed().as_nanos() as u64;
+        self.charged_after.store(self.ms.charged_pages(), Ordering::Relaxed);
+        let mut cycle = self.cycle.lock().unwrap();
         if self.full.load(Ordering::Relaxed) {
-            self.free_after_full.store(free, Ordering::Relaxed);
+            *cycle = Cycle::begin(cost, free);
+        } else {
+            cycle.add_partial(cost, free);
         }
-        let pays = free >= self.free_after_full.load(Ordering::Relaxed) / 2;
-        self.next_full.store(!pays, Ordering::Relaxed);
+        self.next_full.store(cycle.is_over(), Ordering::Relaxed);
     }
 }
 
@@ -144,6 +152,7 @@ impl<VM: VMBinding> Plan for StickyMarkSweep<VM> {
     fn schedule_collection(&'static self, scheduler: &GCWorkScheduler<VM>) {
         let full = self.is_full_due();
         self.full.store(full, Ordering::Relaxed);
+        *self.began.lock().unwrap() = Instant::now();
         if full {
             scheduler.schedule_common_work::<FullWork<VM>>(self);
         } else {
@@ -171,7 +180,7 @@ impl<VM: VMBinding> Plan for StickyMarkSweep<VM> {
         self.ms.end_of_gc();
         self.common.end_of_pause(tls);
         mmtk.gc_trigger.policy.on_gc_end(mmtk);
-        self.note_free();
+        self.note_yield();
     }
 
     fn collection_required(&self, space_full: bool, _space: Option<SpaceStats<Self::VM>>) -> bool {

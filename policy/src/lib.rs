@@ -80,6 +80,7 @@
 mod block;
 mod collect;
 mod config;
+mod cycle;
 mod directory;
 mod heads;
 mod heap;
@@ -109,6 +110,7 @@ pub use config::{
     Accounting, Blocks, Blocks4K, Blocks64K, Blocks64KWhole, Build, Config, CHUNK_BYTES,
     LOG_CHUNK_BYTES, LOG_PAGE_BYTES, PAGE_BYTES,
 };
+pub use cycle::Cycle;
 pub use directory::Chunk;
 pub use heads::{Head, Heads, HEADS_BYTES, HEAD_BYTES};
 pub use heap::Heap;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! When a generational collector looks at the whole heap again: when that pays.
+//!
+//! A cycle is a full collection and the partial ones after it. It costs the time of their pauses, and yields the pages that
+//! threads can allocate after each of them. A partial collection frees less than the one before, because old garbage piles
+//! up. A page costs least if a cycle ends when one more partial collection would cost more a page than the cycle so far (the
+//! marginal value theorem: E. L. Charnov, "Optimal Foraging", Theoretical Population Biology 9, 1976).
+
+/// What the collections of one cycle have cost and yielded. Costs are in any one unit of time, yields in pages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cycle {
+    cost: u64,
+    yielded: usize,
+    /// Pages that are free after the last collection.
+    free: usize,
+    /// The last partial collection, if there was one: its cost, and by how many pages less it has left free than the one before.
+    partial: Option<(u64, usize)>,
+}
+
+impl Cycle {
+    /// The cycle that a full collection begins, which cost that much and left `free` pages to allocate.
+    pub fn begin(cost: u64, free: usize) -> Self {
+        Self {
+            cost,
+            yielded: free,
+            free,
+            partial: None,
+        }
+    }
+
+    /// Adds a partial collection, which cost that much and left `free` pages to allocate.
+    pub fn add_partial(&mut self, cost: u64, free: usize) {
+        self.partial = Some((cost, self.free.saturating_sub(free)));
+        self.cost += cost;
+        self.yielded += free;
+        self.free = free;
+    }
+
+    /// Whether the next collection is to be a full one. The next partial one is expected to cost as much as the last one, and to
+    /// free less than that by as much as that freed less than the one before.
+    pub fn is_over(&self) -> bool {
+        let Some((cost, loss)) = self.partial else {
+            return false;
+        };
+        let expected = self.free.saturating_sub(loss);
+        u128::from(cost) * self.yielded as u128 > u128::from(self.cost) * expected as u128
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Partial collections until the cycle is over, each of which frees that part less than the one before; and what a page costs.
+    fn run(full: u64, partial: u64, mut free: f64, left: f64) -> (usize, f64) {
+        let mut cycle = Cycle::begin(full, free as usize);
+        let mut count = 0;
+        while !cycle.is_over() {
+            free *= left;
+            cycle.add_partial(partial, free as usize);
+            count += 1;
+        }
+        (count, cycle.cost as f64 / cycle.yielded as f64)
+    }
+
+    #[test]
+    fn a_full_collection_is_followed_by_a_partial_one() {
+        assert!(!Cycle::begin(100, 0).is_over());
+    }
+
+    #[test]
+    fn partial_collections_that_cost_as_much_as_full_ones_do_not_pay() {
+        assert_eq!(run(100, 101, 1000.0, 1.0).0, 1);
+    }
+
+    #[test]
+    fn partial_collections_that_free_nothing_end_the_cycle() {
+        let mut cycle = Cycle::begin(100, 1000);
+        cycle.add_partial(1, 0);
+        assert!(cycle.is_over());
+    }
+
+    #[test]
+    fn the_cheaper_partial_collections_are_the_more_there_are() {
+        let counts: Vec<usize> = [50, 20, 5, 1].map(|cost| run(100, cost, 1e6, 0.9).0).to_vec();
+        assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
+    }
+
+    proptest! {
+        /// No other number of partial collections makes a page cheaper, but for one more or less: the loss is estimated.
+        #[test]
+        fn a_cycle_ends_where_a_page_costs_least(full in 50u64..500, partial in 1u64..50, left in 0.7f64..0.95) {
+            let (count, _) = run(full, partial, 1e9, left);
+            let price = |partials: usize| {
+                let yielded: f64 = (0..=partials as i32).map(|each| 1e9 * left.powi(each)).sum();
+                (full as f64 + partials as f64 * partial as f64) / yielded
+            };
+            let best = (0..200).min_by(|a, b| price(*a).total_cmp(&price(*b))).unwrap();
+            prop_assert!(count.abs_diff(best.max(1)) <= 1, "{count} partial collections, {best} would be best");
+        }
+    }
+}
