@@ -36,8 +36,12 @@ modes() {
 }
 
 if [[ ${DEBUG:-} ]]; then
-  (($#)) || set -- stock-sanity:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} ms-64k-sanity:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep} \
-    immix-page-sanity:{Immix,StickyImmix,ConcurrentImmix}
+  if ! (($#)); then
+    # A stress test charges whole blocks: this run does not.
+    check "immix-page-sanity, Immix" passes immix-page-sanity plan=Immix 1 4 -Xms16m -Xmx16m
+    set -- stock-sanity:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} \
+      ms-64k-sanity:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep} immix-page-sanity:{Immix,StickyImmix,ConcurrentImmix}
+  fi
   for run in "$@"; do
     check "${run%:*}, ${run#*:}, stress" passes "${run%:*}" plan="${run#*:}",stress_factor=4000000 1 4
   done
