@@ -32,6 +32,10 @@ public class HugePages {
             System.out.println("skipped: this kernel never gives transparent huge pages");
             return;
         }
+        if (args[0].equals("off") && Files.readString(SETTING).contains("[always]")) {
+            System.out.println("skipped: this kernel gives transparent huge pages unasked");
+            return;
+        }
         List<byte[]> live = new ArrayList<>();
         for (int i = 0; i < ARRAYS; i++) {
             live.add(new byte[LENGTH]);

@@ -10,6 +10,7 @@
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "gc/thirdparty/thirdPartyHeapNMethods.hpp"
 #include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "memory/iterator.hpp"
@@ -64,8 +65,7 @@ void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosur
 
   // No root set has reported the oops of the nmethods that are left.
   if (!ThirdPartyHeap::heap()->supports_object_pinning()) {
-    CodeBlobToOopClosure forward_code(forward, !CodeBlobToOopClosure::FixRelocations);
-    CodeCache::blobs_do(&forward_code);
+    ThirdPartyHeapNMethods::oops_do(forward);
   }
 }
 

@@ -10,9 +10,9 @@
 #include "gc/shared/weakProcessor.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "gc/thirdparty/thirdPartyHeapNMethods.hpp"
 #include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
-#include "gc/thirdparty/thirdPartyHeapYoungNMethods.hpp"
 #include "memory/resourceArea.hpp"
 #include "oops/access.inline.hpp"
 #include "oops/compressedOops.inline.hpp"
@@ -53,7 +53,7 @@ void ThirdPartyHeapRoots::begin_collection(bool partial) {
 }
 
 void ThirdPartyHeapRoots::end_collection() {
-  ThirdPartyHeapYoungNMethods::prune();
+  ThirdPartyHeapNMethods::prune();
 }
 
 class ThirdPartyHeapModifiedCLDClosure : public CLDClosure {
@@ -77,11 +77,9 @@ void ThirdPartyHeapRoots::young_oops_do(int32_t root_set, OopClosure* closure) {
       ClassLoaderDataGraph::cld_do(&cld_closure);
       break;
     }
-    case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE: {
-      CodeBlobToOopClosure code_closure(closure, !CodeBlobToOopClosure::FixRelocations);
-      ThirdPartyHeapYoungNMethods::nmethods_do(&code_closure);
+    case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE:
+      ThirdPartyHeapNMethods::young_oops_do(closure);
       break;
-    }
     default:
       oops_do(root_set, closure, ClassLoaderData::_claim_strong);
   }
@@ -96,8 +94,7 @@ void ThirdPartyHeapRoots::oops_do(int32_t root_set, OopClosure* closure, int cld
     }
     case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE:
       if (!ThirdPartyHeapClassUnloading::is_marking()) {
-        CodeBlobToOopClosure code_closure(closure, !CodeBlobToOopClosure::FixRelocations);
-        CodeCache::blobs_do(&code_closure);
+        ThirdPartyHeapNMethods::oops_do(closure);
       }
       break;
     case THIRD_PARTY_HEAP_ROOTS_OOP_STORAGES:
