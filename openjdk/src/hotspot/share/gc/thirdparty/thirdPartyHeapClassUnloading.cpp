@@ -11,7 +11,6 @@
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapNMethods.hpp"
-#include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "memory/iterator.hpp"
 #include "memory/metaspace.hpp"
@@ -53,10 +52,7 @@ void ThirdPartyHeapClassUnloading::visit_class_loader_data(void* class_loader_da
 }
 
 void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosure* forward) {
-  if (!_is_marking) {
-    return;
-  }
-  ThirdPartyHeapPhases::begin("Class Unloading");
+  assert(_is_marking, "classes are not held weakly");
   _is_marking = false;
   const bool unloaded = SystemDictionary::do_unloading(NULL /* timer */);
   CodeCache::do_unloading(is_alive, unloaded);
