@@ -52,7 +52,7 @@ public class HugePages {
     }
 
     /** Bytes of the heap in huge pages. */
-    private static long huge() throws IOException {
+    private static long huge() throws IOException, InterruptedException {
         Matcher range = Pattern.compile("\\[0x([0-9a-f]+), 0x([0-9a-f]+)\\)").matcher(Tool.jcmd("GC.heap_info"));
         Check.that(range.find(), "the heap has addresses");
         long sum = 0;
