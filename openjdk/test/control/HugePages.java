@@ -32,6 +32,10 @@ public class HugePages {
             System.out.println("skipped: this kernel never gives transparent huge pages");
             return;
         }
+        if (args[0].equals("off") && Files.readString(SETTING).contains("[always]")) {
+            System.out.println("skipped: this kernel gives transparent huge pages unasked");
+            return;
+        }
         List<byte[]> live = new ArrayList<>();
         for (int i = 0; i < ARRAYS; i++) {
             live.add(new byte[LENGTH]);
@@ -48,7 +52,7 @@ public class HugePages {
     }
 
     /** Bytes of the heap in huge pages. */
-    private static long huge() throws IOException {
+    private static long huge() throws IOException, InterruptedException {
         Matcher range = Pattern.compile("\\[0x([0-9a-f]+), 0x([0-9a-f]+)\\)").matcher(Tool.jcmd("GC.heap_info"));
         Check.that(range.find(), "the heap has addresses");
         long sum = 0;

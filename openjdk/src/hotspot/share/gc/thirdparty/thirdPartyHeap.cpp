@@ -16,10 +16,10 @@
 #include "gc/thirdparty/thirdPartyHeapLayout.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapMemoryPool.hpp"
+#include "gc/thirdparty/thirdPartyHeapNMethods.hpp"
 #include "gc/thirdparty/thirdPartyHeapObjectIterator.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "gc/thirdparty/thirdPartyHeapWorker.hpp"
-#include "gc/thirdparty/thirdPartyHeapYoungNMethods.hpp"
 #include "logging/log.hpp"
 #include "logging/logStream.hpp"
 #include "memory/classLoaderMetaspace.hpp"
@@ -127,11 +127,11 @@ void ThirdPartyHeap::post_initialize() {
 }
 
 void ThirdPartyHeap::register_nmethod(nmethod* nm) {
-  ThirdPartyHeapYoungNMethods::add(nm);
+  ThirdPartyHeapNMethods::add(nm);
 }
 
 void ThirdPartyHeap::unregister_nmethod(nmethod* nm) {
-  ThirdPartyHeapYoungNMethods::remove(nm);
+  ThirdPartyHeapNMethods::remove(nm);
 }
 
 void ThirdPartyHeap::spawn_worker(ThirdPartyHeapWorker* worker) {

@@ -10,7 +10,7 @@
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
-#include "gc/thirdparty/thirdPartyHeapPhases.hpp"
+#include "gc/thirdparty/thirdPartyHeapNMethods.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "memory/iterator.hpp"
 #include "memory/metaspace.hpp"
@@ -52,10 +52,7 @@ void ThirdPartyHeapClassUnloading::visit_class_loader_data(void* class_loader_da
 }
 
 void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosure* forward) {
-  if (!_is_marking) {
-    return;
-  }
-  ThirdPartyHeapPhases::begin("Class Unloading");
+  assert(_is_marking, "classes are not held weakly");
   _is_marking = false;
   const bool unloaded = SystemDictionary::do_unloading(NULL /* timer */);
   CodeCache::do_unloading(is_alive, unloaded);
@@ -64,8 +61,7 @@ void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosur
 
   // No root set has reported the oops of the nmethods that are left.
   if (!ThirdPartyHeap::heap()->supports_object_pinning()) {
-    CodeBlobToOopClosure forward_code(forward, !CodeBlobToOopClosure::FixRelocations);
-    CodeCache::blobs_do(&forward_code);
+    ThirdPartyHeapNMethods::oops_do(forward);
   }
 }
 

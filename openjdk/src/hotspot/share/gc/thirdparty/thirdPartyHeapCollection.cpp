@@ -62,6 +62,9 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
 #endif
   ThirdPartyHeapClassUnloading::begin(!is_full(), cause);
   ThirdPartyHeapRoots::begin_collection(_pause == THIRD_PARTY_HEAP_PAUSE_PARTIAL);
+  if (_pause != THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {
+    ThirdPartyHeapRoots::announce_tag_maps();
+  }
   if (_pause == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
     ThirdPartyHeapBarrierSet::set_snapshot_active(false);
   }

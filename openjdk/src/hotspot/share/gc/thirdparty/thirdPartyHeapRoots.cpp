@@ -6,19 +6,23 @@
 #include "classfile/classLoaderDataGraph.hpp"
 #include "code/codeCache.hpp"
 #include "code/nmethod.hpp"
+#include "gc/shared/oopStorage.inline.hpp"
 #include "gc/shared/oopStorageSet.inline.hpp"
 #include "gc/shared/weakProcessor.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
+#include "gc/thirdparty/thirdPartyHeapNMethods.hpp"
 #include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
-#include "gc/thirdparty/thirdPartyHeapYoungNMethods.hpp"
 #include "memory/resourceArea.hpp"
 #include "oops/access.inline.hpp"
 #include "oops/compressedOops.inline.hpp"
 #include "runtime/handles.inline.hpp"
 #include "runtime/thread.hpp"
 #include "runtime/vmThread.hpp"
+#if INCLUDE_JVMTI
+#include "prims/jvmtiTagMap.hpp"
+#endif
 
 void ThirdPartyHeapSlotClosure::flush() {
   if (_count != 0) {
@@ -53,7 +57,7 @@ void ThirdPartyHeapRoots::begin_collection(bool partial) {
 }
 
 void ThirdPartyHeapRoots::end_collection() {
-  ThirdPartyHeapYoungNMethods::prune();
+  ThirdPartyHeapNMethods::prune();
 }
 
 class ThirdPartyHeapModifiedCLDClosure : public CLDClosure {
@@ -77,11 +81,9 @@ void ThirdPartyHeapRoots::young_oops_do(int32_t root_set, OopClosure* closure) {
       ClassLoaderDataGraph::cld_do(&cld_closure);
       break;
     }
-    case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE: {
-      CodeBlobToOopClosure code_closure(closure, !CodeBlobToOopClosure::FixRelocations);
-      ThirdPartyHeapYoungNMethods::nmethods_do(&code_closure);
+    case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE:
+      ThirdPartyHeapNMethods::young_oops_do(closure);
       break;
-    }
     default:
       oops_do(root_set, closure, ClassLoaderData::_claim_strong);
   }
@@ -96,8 +98,7 @@ void ThirdPartyHeapRoots::oops_do(int32_t root_set, OopClosure* closure, int cld
     }
     case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE:
       if (!ThirdPartyHeapClassUnloading::is_marking()) {
-        CodeBlobToOopClosure code_closure(closure, !CodeBlobToOopClosure::FixRelocations);
-        CodeCache::blobs_do(&code_closure);
+        ThirdPartyHeapNMethods::oops_do(closure);
       }
       break;
     case THIRD_PARTY_HEAP_ROOTS_OOP_STORAGES:
@@ -152,13 +153,56 @@ public:
   virtual void do_oop(narrowOop* p) { ShouldNotReachHere(); }
 };
 
+// Clears what leads to an unreachable object, and counts the slots without one.
+class ThirdPartyHeapWeakClosure : public OopClosure {
+  ThirdPartyHeapIsReachableClosure _is_reachable;
+  ThirdPartyHeapForwardClosure     _forward;
+  size_t                           _dead;
+
+public:
+  ThirdPartyHeapWeakClosure() : _is_reachable(), _forward(), _dead(0) {}
+  size_t dead() const { return _dead; }
+
+  virtual void do_oop(oop* p) {
+    if (*p != NULL && _is_reachable.do_object_b(*p)) {
+      _forward.do_oop(p);
+    } else {
+      *p = NULL;
+      _dead++;
+    }
+  }
+
+  virtual void do_oop(narrowOop* p) { ShouldNotReachHere(); }
+};
+
+// HotSpot's own function for this announces tag maps first, and therefore runs on the VM thread alone. To hand over to that
+// takes its time where other threads of the process have the processors.
 void ThirdPartyHeapRoots::process_weak() {
   ThirdPartyHeapPhases::begin("Weak Roots");
   ResourceMark rm;
   HandleMark hm(Thread::current());
+  for (OopStorage* storage : OopStorageSet::Range<OopStorageSet::WeakId>()) {
+    ThirdPartyHeapWeakClosure closure;
+    storage->oops_do(&closure);
+    if (storage->should_report_num_dead()) {
+      storage->report_num_dead(closure.dead());
+    }
+  }
+}
+
+void ThirdPartyHeapRoots::announce_tag_maps() {
+#if INCLUDE_JVMTI
+  JvmtiTagMap::set_needs_cleaning();
+  JvmtiTagMap::set_needs_rehashing();
+#endif
+}
+
+void ThirdPartyHeapRoots::unload_classes() {
+  ThirdPartyHeapPhases::begin("Class Unloading");
+  ResourceMark rm;
+  HandleMark hm(Thread::current());
   ThirdPartyHeapIsReachableClosure is_reachable;
   ThirdPartyHeapForwardClosure forward;
-  WeakProcessor::weak_oops_do(&is_reachable, &forward);
   ThirdPartyHeapClassUnloading::unload(&is_reachable, &forward);
 }
 

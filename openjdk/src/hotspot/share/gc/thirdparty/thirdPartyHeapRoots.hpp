@@ -50,8 +50,11 @@ public:
   // The same sets, to a closure of the VM.
   static void oops_do(int32_t root_set, OopClosure* closure, int cld_claim);
 
-  // Ends with class unloading.
+  // On the VM thread, before process_weak: JVMTI's tag maps are its business.
+  static void announce_tag_maps();
   static void process_weak();
+  // On the VM thread, if classes are held weakly.
+  static void unload_classes();
   static void forward_weak();
 
   // Compiled code repeats the oops of its oop table as immediates: patches them after objects have moved.

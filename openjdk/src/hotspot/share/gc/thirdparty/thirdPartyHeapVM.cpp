@@ -117,9 +117,13 @@ static void vm_prepare_for_roots_re_scanning() {
   ThirdPartyHeapClassUnloading::begin_second_scan();
 }
 
-// JVMTI's tag maps are the VM thread's business.
 static void vm_process_weak_roots() {
-  driver()->execute_on_vm_thread(ThirdPartyHeapRoots::process_weak);
+  // The lines of a worker have no number of their own.
+  GCIdMark mark(driver()->gc_id());
+  ThirdPartyHeapRoots::process_weak();
+  if (ThirdPartyHeapClassUnloading::is_marking()) {
+    driver()->execute_on_vm_thread(ThirdPartyHeapRoots::unload_classes);
+  }
 }
 
 static void vm_soft_reference_policy(int32_t* clear_all, int64_t* clock, int64_t* max_age) {
