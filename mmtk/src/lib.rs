@@ -30,6 +30,7 @@ mod logging;
 mod native_memory;
 mod object_model;
 mod options;
+mod own_memory;
 mod plans;
 mod references;
 mod roots;

@@ -57,6 +57,15 @@ pub fn out_of_os_memory(message: &str, bytes: usize) -> ! {
     unsafe { (vm().out_of_os_memory)(c_string(message).as_ptr(), bytes as u64) }
 }
 
+/// Ends the VM because there is no memory for the plugin's own data; does nothing before the VM has shown how. Allocates nothing.
+#[cold]
+pub fn out_of_own_memory(bytes: usize) {
+    if !TABLE.load(Ordering::Acquire).is_null() {
+        // SAFETY: as in `fatal`.
+        unsafe { (vm().out_of_os_memory)(c"the data of the heap's plugin".as_ptr(), bytes as u64) }
+    }
+}
+
 /// Writes one line to the unified log.
 pub fn log(level: i32, message: &str) {
     // SAFETY: the string outlives the call.

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Tests what the JVM does when the system refuses: the n-th call of mmap, madvise or pthread_create fails, from the first to the last
-# that a small program makes; address space is limited; SIGTERM comes during collections. Each run has to end with the right result, with an
-# OutOfMemoryError or with a line that says what is missing; never by a crash, a panic or a hang.
-# Usage: test-faults.sh [FUNCTION...]       (default: mmap madvise pthread_create space signal). Variables:
+# Tests what the JVM does when the system refuses: the n-th call of mmap, madvise, pthread_create or malloc fails, from the first to the
+# last that a small program makes; address space is limited; SIGTERM comes during collections. Each run has to end with the right result,
+# with an OutOfMemoryError or with a line that says what is missing; never by a crash, a panic or a hang.
+# Usage: test-faults.sh [FUNCTION...]       (default: mmap madvise pthread_create malloc space signal). Variables:
 #   PLUGIN, PLAN   what to test (default: ms-64k and the plugin's default)
-#   CALLER         count only calls from libraries whose path has this in it, as libmmtk (default: libjvm.so and the plugin)
+#   CALLER         count only calls from libraries whose path has this in it, as libmmtk (default: libjvm.so and the plugin; of malloc, the
+#                  plugin alone)
 #   FIRST, STEP    start at this call, and take each STEP-th (default: 1 and 1)
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -16,12 +17,11 @@ source ./check.sh
 JDK=$OUT/jdk${DEBUG:+-$DEBUG}
 PLUGIN=${PLUGIN:-ms-64k}
 FIRST=${FIRST:-1}
-STEP=${STEP:-1}
 TIMEOUT=60
 # Of Small.java.
 RIGHT='sum 23700'
 [[ -x $JDK/bin/java ]] || die "there is no ${JDK#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
-[[ $FIRST =~ ^[1-9][0-9]*$ && $STEP =~ ^[1-9][0-9]*$ ]] || die "FIRST ($FIRST) and STEP ($STEP) have to be whole numbers from 1"
+[[ $FIRST =~ ^[1-9][0-9]*$ && ${STEP:=1} =~ ^[1-9][0-9]*$ ]] || die "FIRST ($FIRST) and STEP ($STEP) have to be whole numbers from 1"
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 COMMAND=("$JDK/bin/java" -XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$PLUGIN" ${PLAN:+"-XX:ThirdPartyHeapOptions=plan=$PLAN"}
@@ -98,12 +98,12 @@ signal() {
 need_packages gcc libc6-dev
 gcc -std=gnu11 -O1 -Wall -Wextra -Werror -shared -fPIC -o "$WORK/fail.so" faults/fail.c
 "$JDK/bin/javac" -d "$WORK" faults/Small.java
-(($#)) || set -- mmap madvise pthread_create space signal
+(($#)) || set -- mmap madvise pthread_create malloc space signal
 for what in "$@"; do
   case $what in
-    mmap | madvise | pthread_create) faults "$what" ;;
+    mmap | madvise | pthread_create | malloc) faults "$what" ;;
     space | signal) "$what" ;;
-    *) die "there is no '$what': mmap madvise pthread_create space signal" ;;
+    *) die "there is no '$what': mmap madvise pthread_create malloc space signal" ;;
   esac
 done
 finish
