@@ -73,8 +73,7 @@ patch_agent() {
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # As the JDK's own launcher, with a Serviceability Agent that knows the third-party heap. -Joption goes to the JVM that runs it.
-# The version of the JVM is OpenJDK's, that of the agent has Debian's addition: no reason to warn.
-options=-Dsun.jvm.hotspot.runtime.VM.disableVersionCheck=true
+options=
 home=$(dirname "$(readlink -f "$0")")/..
 for argument do
   shift
