@@ -89,7 +89,7 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
             // The allocation then returns null, and the VM throws the OutOfMemoryError.
             AllocationError::HeapOutOfMemory => {}
             AllocationError::MmapOutOfMemory => {
-                upcalls::out_of_os_memory("mapping memory of the heap")
+                upcalls::out_of_os_memory("the heap", 0)
             }
         }
     }

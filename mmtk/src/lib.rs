@@ -31,6 +31,7 @@ mod native_memory;
 mod object_model;
 mod options;
 mod phases;
+mod own_memory;
 mod plans;
 mod references;
 mod roots;

@@ -51,10 +51,19 @@ pub fn fatal(message: &str) -> ! {
     unsafe { (vm().fatal)(c_string(message).as_ptr()) }
 }
 
-/// Ends the VM because the operating system gave no memory.
-pub fn out_of_os_memory(message: &str) -> ! {
-    // SAFETY: as in `fatal`. mmtk does not tell how many bytes it asked for.
-    unsafe { (vm().out_of_os_memory)(c_string(message).as_ptr(), 0) }
+/// Ends the VM because the operating system gave no memory: that many bytes, 0 if that is not known, for what `message` names.
+pub fn out_of_os_memory(message: &str, bytes: usize) -> ! {
+    // SAFETY: as in `fatal`.
+    unsafe { (vm().out_of_os_memory)(c_string(message).as_ptr(), bytes as u64) }
+}
+
+/// Ends the VM because there is no memory for the plugin's own data; does nothing before the VM has shown how. Allocates nothing.
+#[cold]
+pub fn out_of_own_memory(bytes: usize) {
+    if !TABLE.load(Ordering::Acquire).is_null() {
+        // SAFETY: as in `fatal`.
+        unsafe { (vm().out_of_os_memory)(c"the data of the heap's plugin".as_ptr(), bytes as u64) }
+    }
 }
 
 /// Writes one line to the unified log.

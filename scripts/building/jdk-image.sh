@@ -40,7 +40,7 @@ resolve_links() {
 # assemble LIBJVM JDK: makes JDK a copy of IMAGE with LIBJVM in it. What else was put there (plugins) stays.
 assemble() {
   local libjvm=$1 jdk=$2 stamp=$2/lib/server/shardsweep.stamp wanted
-  wanted="$VERSION $MADE_BY $(sha256sum <"$libjvm")"
+  wanted="$VERSION $MADE_BY $(agent_sources | xargs cat | cat - "$libjvm" | sha256sum)"
   if [[ -e $stamp && $(<"$stamp") == "$wanted" ]]; then return; fi
   say "assembling ${jdk#"$ROOT"/}"
   if [[ -e $stamp && $(cut -d' ' -f1,2 "$stamp") == "$VERSION $MADE_BY" ]]; then
@@ -54,8 +54,40 @@ assemble() {
     mv "$jdk.part" "$jdk"
   fi
   put_file "$libjvm" "$jdk/lib/server/libjvm.so"
+  patch_agent "$jdk"
   dump_cds "$jdk"
   echo "$wanted" >"$stamp"
+}
+
+# agent_sources: prints the files of the layer that are part of the Serviceability Agent.
+agent_sources() { find "$CACHE/layer/src/jdk.hotspot.agent" -name '*.java' | LC_ALL=C sort; }
+
+# patch_agent JDK: has jhsdb run the agent with our classes in it. The module itself stays as Debian's packages have it.
+patch_agent() {
+  local jdk=$1 sources
+  mapfile -t sources < <(agent_sources)
+  rm -rf "$jdk/lib/thirdparty-agent"
+  run_logged "$CACHE/log/agent.log" "$IMAGE/bin/javac" -XDignore.symbol.file -d "$jdk/lib/thirdparty-agent" \
+    --patch-module "jdk.hotspot.agent=$CACHE/layer/src/jdk.hotspot.agent/share/classes" "${sources[@]}"
+  cat >"$jdk/bin/jhsdb.new" <<'END'
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# As the JDK's own launcher, with a Serviceability Agent that knows the third-party heap. -Joption goes to the JVM that runs it.
+options=
+home=$(dirname "$(readlink -f "$0")")/..
+for argument do
+  shift
+  case $argument in
+    -J*) options="$options ${argument#-J}" ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+# shellcheck disable=SC2086 # options are words
+exec "$home/bin/java" $options --patch-module "jdk.hotspot.agent=$home/lib/thirdparty-agent" \
+  --module jdk.hotspot.agent/sun.jvm.hotspot.SALauncher "$@"
+END
+  chmod +x "$jdk/bin/jhsdb.new"
+  mv -f "$jdk/bin/jhsdb.new" "$jdk/bin/jhsdb"
 }
 
 # The class data archives hold the identity of the JVM that wrote them, so ours has to write its own. The sizes are those that

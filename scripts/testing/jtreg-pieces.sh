@@ -68,22 +68,32 @@ summarize() {
   for name in "$@"; do sed -n "s|^FAILED |failed: |p" "$RUN/$name/verdicts"; done
 }
 
+# pieces LIST: prints suite and path of each piece: the lines of the list, or what FOLDERS names of them or below them.
+pieces() {
+  local suite path folder root
+  while read -r suite path; do
+    [[ ${FOLDERS:-} ]] || echo "$suite $path"
+    root=$(suite_folder "$1" "$suite")
+    for folder in ${FOLDERS:-}; do
+      if [[ $folder/ == "$path"/* && -e $root/$folder ]]; then echo "$suite $folder"; fi
+    done
+  done < <(list_lines "$1")
+}
+
 # run_pieces LIST: runs the pieces of the list that have no verdicts yet, and sums up all of them.
 run_pieces() {
-  local list=$PWD/jtreg/$1.txt suite path test name names=() suite_root
+  local list=$PWD/jtreg/$1.txt suite path test name names=()
   retarget
   while read -r suite path <&3; do
-    [[ -z ${FOLDERS:-} || " $FOLDERS " == *" $path "* ]] || continue
     test=$(listed_test "$list" "$suite" "$path")
     name=$suite-${path//\//-}
     names+=("$name")
     if [[ -e $RUN/$name/verdicts ]]; then continue; fi
-    suite_root=${test%"/$path"}
     build_native "$NATIVE" "$JDK" "$test"
     say "$suite/$path"
     run_part "$RUN/$name" "${OPTIONS[*]}" "$test"
-    judge "$RUN/$name" "$suite_root" "$test"
-  done 3< <(list_lines "$list")
+    judge "$RUN/$name" "${test%"/$path"}" "$test"
+  done 3< <(pieces "$list")
   ((${#names[@]})) || die "FOLDERS=$FOLDERS: $1.txt has none of them"
   summarize "${names[@]}" | tee "$RUN/summary.txt"
   ! grep -q '^failed: ' "$RUN/summary.txt" || die "tests that pass without the third-party heap failed: logs in ${RUN#"$ROOT"/}/*/work"

@@ -16,16 +16,21 @@ find_suites() {
   [[ -d $HOTSPOT_SUITE && -x $IMAGE/bin/java ]] || die "the source of $version is not in $CACHE: run \`make jdk\` again"
 }
 
+# suite_folder LIST SUITE: prints where the suite is that a line of a list names.
+suite_folder() {
+  case $2 in
+    hotspot) echo "$HOTSPOT_SUITE" ;;
+    jdk) echo "$JDK_SUITE" ;;
+    own) echo "$OWN_SUITE" ;;
+    retargeted) echo "$RETARGETED_SUITE" ;;
+    *) die "${1#"$ROOT"/}: there is no suite '$2': hotspot, jdk, own, retargeted" ;;
+  esac
+}
+
 # listed_test LIST SUITE PATH: prints the absolute path of what a line of a list names.
 listed_test() {
-  local list=${1#"$ROOT"/} suite=$2 path=$3
-  case $suite in
-    hotspot) suite=$HOTSPOT_SUITE ;;
-    jdk) suite=$JDK_SUITE ;;
-    own) suite=$OWN_SUITE ;;
-    retargeted) suite=$RETARGETED_SUITE ;;
-    *) die "$list: there is no suite '$suite': hotspot, jdk, own, retargeted" ;;
-  esac
+  local list=${1#"$ROOT"/} suite path=$3
+  suite=$(suite_folder "$1" "$2")
   [[ -e $suite/$path ]] || die "$list names $path, which is not in $suite"
   ! all_excluded "$suite" "$path" || die "$list names $path, which a ProblemList.txt excludes"
   realpath --no-symlinks "$suite/$path"

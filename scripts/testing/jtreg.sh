@@ -4,7 +4,7 @@
 # Runs OpenJDK's own tests, and those of openjdk/test, on the third-party heap. Run by `make jtreg`. Variables:
 #   TESTS         full (default) or ci: the lists in scripts/testing/jtreg; or paths of tests or folders; or jdk, the list that takes hours:
 #                 it is run in pieces, goes on where it was interrupted, and compares failures (see jtreg-pieces.sh)
-#   FOLDERS       with TESTS=jdk: only these of the list's folders
+#   FOLDERS       with TESTS=jdk: only these of the list's folders, or folders below them
 #   PLUGIN        build of the plugin (default: stock); none: HotSpot's own default collector, to compare with
 #   PLAN          mmtk-core's plan (default: the plugin's)
 #   DEBUG         fastdebug: the JDK with HotSpot's checks

@@ -24,7 +24,8 @@ import java.util.function.IntUnaryOperator;
 import java.util.function.LongSupplier;
 
 public class Soak {
-    private static final int LOADERS = 2_000;
+    /** For longer runs: {@code JAVA_OPTIONS=-Dloaders=10000 make jtreg TESTS=openjdk/test/unloading/Soak.java}. */
+    private static final int LOADERS = Integer.getInteger("loaders", 2_000);
 
     public static void main(String[] args) throws Exception {
         // Methods are compiled early, so that each loader has compiled code. Without unloading, this metaspace has room for half of them.

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Says whether what a long run has recorded stays level, and plots it. Usage: python -m shardsweep.soak FILE.csv"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy.stats import theilslopes
+
+from shardsweep.errors import UserError
+
+# Column -> what it is.
+SUBJECTS = {
+    "live_kib": "live set, KiB",
+    "metaspace_kib": "metaspace, KiB",
+    "code_cache_kib": "code cache, KiB",
+    "classes": "loaded classes",
+    "resident_kib": "resident memory, KiB",
+    "longest_pause_ms": "longest pause, ms",
+}
+
+# Share of the run in which programs warm up and caches fill; it is not judged.
+WARM_UP = 0.33
+
+# Medians of so many parts of the rest are judged: samples that follow each other are alike, these are less so.
+PARTS = 16
+
+# A subject rises if its slope's interval of this confidence lies above 0, and it grows by this share of its median.
+CONFIDENCE = 0.98
+SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a subject in the judged part of the run."""
+
+    subject: str
+    median: float
+    # Growth from the first to the last part, by Theil and Sen's slope, in the subject's unit.
+    growth: float
+    rises: bool
+
+    def line(self) -> str:
+        share = self.growth / self.median if self.median else 0
+        word = "RISES" if self.rises else "level"
+        return f"{self.subject:22} median {self.median:10.0f}  growth {share:+7.1%}  {word}"
+
+
+def judge(samples: pd.Series, subject: str) -> Verdict:
+    """Judges samples at equal intervals, of which some may be missing. Raises UserError if there are too few."""
+    judged = samples.iloc[int(len(samples) * WARM_UP) :]
+    part = pd.Series(range(len(judged)), index=judged.index) * PARTS // max(len(judged), 1)
+    medians = judged.groupby(part).median().dropna()
+    if len(medians) < PARTS // 2:
+        raise UserError(f"{subject}: too few samples to judge, {judged.count()}: let it run for longer")
+    slope, _, low, _ = theilslopes(medians.to_numpy(), medians.index.to_numpy(), CONFIDENCE)
+    growth, median = slope * (PARTS - 1), judged.median()
+    return Verdict(subject, median, growth, bool(low > 0 and growth > SHARE * median))
+
+
+def plot(data: pd.DataFrame, file: Path) -> None:
+    """Draws each subject over time, as PNG and SVG."""
+    figure = Figure(figsize=(9, 11), layout="constrained")
+    panels = figure.subplots(len(SUBJECTS), sharex=True)
+    for axes, (column, title) in zip(panels, SUBJECTS.items(), strict=True):
+        seen = data[column].dropna()
+        axes.plot(data.loc[seen.index, "seconds"] / 60, seen, linewidth=0.6, color="#0072B2")
+        axes.set(title=title, ylim=(0, None))
+        axes.grid(alpha=0.3)
+    panels[-1].set_xlabel("minutes")
+    figure.savefig(file.with_suffix(".png"), dpi=100)
+    figure.savefig(file.with_suffix(".svg"), metadata={"Date": None})
+
+
+def main(file: Path) -> int:
+    """Prints a line for each subject. Returns 1 if one rises."""
+    data = pd.read_csv(file)
+    plot(data, file)
+    verdicts = [judge(data[column], title) for column, title in SUBJECTS.items()]
+    for verdict in verdicts:
+        print(verdict.line())
+    rising = [verdict.subject for verdict in verdicts if verdict.rises]
+    outcome = f"rises: {'; '.join(rising)}" if rising else "all is level"
+    print(f"soak: {data['seconds'].iloc[-1] / 60:.0f} minutes: {outcome}")
+    return 1 if rising else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(Path(sys.argv[1])))
+    except UserError as error:
+        sys.exit(f"soak: error: {error}")

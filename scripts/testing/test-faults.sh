@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Tests what the JVM does when the system refuses: the n-th call of mmap, madvise, pthread_create or malloc fails, from the first to the
+# last that a small program makes; address space is limited; SIGTERM comes during collections. Each run has to end with the right result,
+# with an OutOfMemoryError or with a line that says what is missing; never by a crash, a panic or a hang.
+# Usage: test-faults.sh [FUNCTION...]       (default: mmap madvise pthread_create malloc space signal). Variables:
+#   PLUGIN, PLAN   what to test (default: ms-64k and the plugin's default)
+#   CALLER         count only calls from libraries whose path has this in it, as libmmtk (default: libjvm.so and the plugin; of malloc, the
+#                  plugin alone)
+#   FIRST, STEP    start at this call, and take each STEP-th (default: 1 and 1)
+set -euo pipefail
+cd "$(dirname "$0")"
+source ../lib.sh
+source ./check.sh
+
+JDK=$OUT/jdk${DEBUG:+-$DEBUG}
+PLUGIN=${PLUGIN:-ms-64k}
+FIRST=${FIRST:-1}
+TIMEOUT=60
+# Of Small.java.
+RIGHT='sum 23700'
+[[ -x $JDK/bin/java ]] || die "there is no ${JDK#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
+[[ $FIRST =~ ^[1-9][0-9]*$ && ${STEP:=1} =~ ^[1-9][0-9]*$ ]] || die "FIRST ($FIRST) and STEP ($STEP) have to be whole numbers from 1"
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+COMMAND=("$JDK/bin/java" -XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$PLUGIN" ${PLAN:+"-XX:ThirdPartyHeapOptions=plan=$PLAN"}
+  -Xms4m -Xmx24m -XX:ParallelGCThreads=2 -XX:TieredStopAtLevel=1 -XX:-CreateCoredumpOnCrash "-XX:ErrorFile=$WORK/hs_err" -cp "$WORK" Small)
+
+# ends_well STATUS: whether the program that has written $WORK/log ended as described above. Says otherwise how it ended.
+ends_well() {
+  local reason=
+  if [[ $1 == 0 ]] && grep -qx "$RIGHT" "$WORK/log"; then return; fi
+  if [[ $1 == 124 || $1 == 137 ]]; then
+    reason=hangs
+  elif grep -qE 'panicked at|^# .*(Internal Error|SIG[A-Z]+)' "$WORK/log" "$WORK"/hs_err* 2>/dev/null || (($1 > 128)); then
+    reason=crashes
+  elif [[ $1 != 1 ]]; then
+    reason="ends with exit code $1"
+  elif ! grep -qE 'OutOfMemoryError|[Ii]nsufficient memory|[Cc]annot|[Cc]ould not|[Uu]nable to|[Ff]ailed' "$WORK/log"; then
+    reason="does not say what is missing"
+  else
+    return 0
+  fi
+  echo "it $reason:"
+  tail -n 15 "$WORK/log"
+  return 1
+}
+
+# fault FUNCTION N: one run in which that call fails.
+fault() {
+  local status=0
+  rm -f "$WORK"/hs_err* "$WORK/mark"
+  FAULT_FUNCTION=$1 FAULT_AT=$2 FAULT_CALLER=${CALLER:-} FAULT_MARK=$WORK/mark LD_PRELOAD=$WORK/fail.so \
+    timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}" >"$WORK/log" 2>&1 </dev/null || status=$?
+  ends_well "$status"
+}
+
+# faults FUNCTION: all of its calls fail, one a run.
+faults() {
+  local n
+  for ((n = FIRST; ; n += STEP)); do
+    check "call $n of $1 fails" fault "$1" "$n"
+    [[ -e $WORK/mark ]] || break
+  done
+  ((n > FIRST)) || die "the program calls $1 less than $FIRST times"
+}
+
+# limited KIB: a run with that much address space.
+limited() {
+  local status=0
+  rm -f "$WORK"/hs_err*
+  (ulimit -v "$1" && exec timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}") >"$WORK/log" 2>&1 </dev/null || status=$?
+  ends_well "$status"
+}
+
+# space: address space from 64 MiB to more than is asked for.
+space() {
+  local mib
+  for ((mib = 64; mib <= 4 << 20; mib = mib * 3 / 2)); do check "$mib MiB of address space" limited $((mib << 10)); done
+}
+
+# terminated MILLISECONDS: SIGTERM after that time ends a program that collects again and again, at once and by 143.
+terminated() {
+  local status=0
+  rm -f "$WORK"/hs_err*
+  timeout --kill-after=10 "0.$(printf '%03d' "$1")" "${COMMAND[@]}" for ever >"$WORK/log" 2>&1 </dev/null || status=$?
+  [[ $status == 124 && ! -e $WORK/hs_err ]] || { echo "exit code $status:"; tail -n 15 "$WORK/log"; return 1; }
+}
+
+signal() {
+  local milliseconds
+  for ((milliseconds = 50; milliseconds < 1000; milliseconds += 50)); do
+    check "SIGTERM after $milliseconds ms" terminated "$milliseconds"
+  done
+}
+
+need_packages gcc libc6-dev
+gcc -std=gnu11 -O1 -Wall -Wextra -Werror -shared -fPIC -o "$WORK/fail.so" faults/fail.c
+"$JDK/bin/javac" -d "$WORK" faults/Small.java
+(($#)) || set -- mmap madvise pthread_create malloc space signal
+for what in "$@"; do
+  case $what in
+    mmap | madvise | pthread_create | malloc) faults "$what" ;;
+    space | signal) "$what" ;;
+    *) die "there is no '$what': mmap madvise pthread_create malloc space signal" ;;
+  esac
+done
+finish
