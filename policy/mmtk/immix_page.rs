@@ -6,7 +6,7 @@
 //!
 //! | when | what |
 //! |---|---|
-//! | an allocator's limit moves into a clean block, or into a hole | the pages that it passes are charged: a collection runs where the heap has no room for them |
+//! | a limit moves on in a clean block, or a hole | the pages that it passes are charged; a collection runs if they do not fit |
 //! | a collection has swept | pages without a live line are uncharged |
 //!
 //! A block has one allocator until the next collection, and a hole begins and ends at a live line or at the end of its

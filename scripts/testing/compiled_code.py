@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Looks at the machine code that C2 makes of accesses to the heap, those of code/Sites.java. Needs build/jdk and objdump.
 
-    compiled_code.py                      tests that code for a plan without a barrier is that of HotSpot's Epsilon, which has none,
-                                          and that barriers are seen where they belong
+    compiled_code.py                      tests that code for a plan without a barrier is that of HotSpot's Epsilon, which has
+                                          none, and that barriers are seen where they belong
     compiled_code.py show PLAN METHOD     prints the code of one method on the build ms-64k, inline allocation and all, up to the
                                           padding before its handlers of exceptions
 """
@@ -26,8 +26,8 @@ OPTIONS = ["-Xbatch", "-XX:-TieredCompilation", "-XX:CompileThreshold=5000", "-X
 EPSILON = ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseEpsilonGC", "-XX:-UseTLAB", "-Xmx256m"]
 NO_INLINING = ["-XX:-ThirdPartyHeapInlineAllocation", "-XX:-UseTLAB"]
 
-# The methods whose code a barrier changes. A copy of three elements is a call then, of a stub with the barrier. Clones are new, and
-# whether a Reference refers to something does not make that strong.
+# The methods whose code a barrier changes. A copy of three elements is a call then, of a stub with the barrier. Clones are new,
+# and whether a Reference refers to something does not make that strong.
 STORES = {"storeField", "storeElement", "compareAndSet", "getAndSet", "copy"}
 BARRIERS = {"StickyMarkSweep": STORES, "ConcurrentMarkSweep": STORES | {"referent"}}
 
@@ -121,8 +121,9 @@ def main(arguments):
         match arguments:
             case []:
                 failures, compared = test(classes)
-                print(*(f"FAILED: {each}" for each in failures), f"compiled_code: {compared - len(failures)} of {compared} checks passed",
-                      sep="\n")
+                for failure in failures:
+                    print(f"FAILED: {failure}")
+                print(f"compiled_code: {compared - len(failures)} of {compared} checks passed")
                 return 1 if failures or not compared else 0
             case ["show", plan, method]:
                 made = compile_sites(plugin(plan), classes)
