@@ -32,12 +32,16 @@ Node* ThirdPartyHeapBarrierSetC2::split(PhaseMacroExpand* macro, Node*& ctrl, No
   return macro->transform_later(new IfTrueNode(branch));
 }
 
-// Where the thread has the head of a bin, by the offset of that among the heads.
-Node* ThirdPartyHeapBarrierSetC2::head_address(PhaseMacroExpand* macro, Node* offset) {
+// Where the thread has the head of a bin, by the offset of that among the heads. Each instruction has a known one in its address.
+ThirdPartyHeapBarrierSetC2::HeadPlace ThirdPartyHeapBarrierSetC2::head_place(PhaseMacroExpand* macro, Node* offset) {
   Node* const thread = macro->transform_later(new ThreadLocalNode());
   const int heads = in_bytes(ThirdPartyHeapThreadLocalData::heads_offset());
+  const jlong known_offset = macro->igvn().find_long_con(offset, -1);
+  if (known_offset >= 0) {
+    return { thread, heads + (int)known_offset };
+  }
   Node* const first = macro->basic_plus_adr(macro->top(), thread, heads);
-  return macro->basic_plus_adr(macro->top(), first, offset);
+  return { macro->basic_plus_adr(macro->top(), first, offset), 0 };
 }
 
 // That offset for an object whose size the compiler does not know, and which is not too large for a cell.
@@ -52,31 +56,33 @@ Node* ThirdPartyHeapBarrierSetC2::head_offset(PhaseMacroExpand* macro, Node* ctr
 }
 
 // Takes the next cell of the bump region. cell_bytes is NULL if the compiler does not know the bin.
-ThirdPartyHeapBarrierSetC2::Cell ThirdPartyHeapBarrierSetC2::bump(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* head,
+ThirdPartyHeapBarrierSetC2::Cell ThirdPartyHeapBarrierSetC2::bump(PhaseMacroExpand* macro, Node* ctrl, Node* mem, HeadPlace head,
                                                                   Node* cell_bytes, Node*& no_region_ctrl, Node*& i_o,
                                                                   intx prefetch_lines) {
-  const int cursor_offset = offset_of(ThirdPartyHeapHead, cursor);
-  Node* const cursor = macro->make_load(ctrl, mem, head, cursor_offset, TypeRawPtr::BOTTOM, T_ADDRESS);
-  Node* const end = macro->make_load(ctrl, mem, head, offset_of(ThirdPartyHeapHead, end), TypeRawPtr::BOTTOM, T_ADDRESS);
+  const int cursor_offset = head.offset + offset_of(ThirdPartyHeapHead, cursor);
+  const int end_offset = head.offset + offset_of(ThirdPartyHeapHead, end);
+  Node* const cursor = macro->make_load(ctrl, mem, head.base, cursor_offset, TypeRawPtr::BOTTOM, T_ADDRESS);
+  Node* const end = macro->make_load(ctrl, mem, head.base, end_offset, TypeRawPtr::BOTTOM, T_ADDRESS);
   no_region_ctrl = split(macro, ctrl, new CmpPNode(cursor, end), BoolTest::eq, PROB_UNLIKELY_MAG(2));
   if (cell_bytes == NULL) {
-    cell_bytes = macro->make_load(ctrl, mem, head, offset_of(ThirdPartyHeapHead, cell_bytes), TypeLong::LONG, T_LONG);
+    const int bytes_offset = head.offset + offset_of(ThirdPartyHeapHead, cell_bytes);
+    cell_bytes = macro->make_load(ctrl, mem, head.base, bytes_offset, TypeLong::LONG, T_LONG);
   }
   Node* const next = macro->basic_plus_adr(macro->top(), cursor, cell_bytes);
   i_o = macro->prefetch_allocation(i_o, ctrl, mem, cursor, next, prefetch_lines);
-  Node* const stored = macro->make_store(ctrl, mem, head, cursor_offset, next, T_ADDRESS);
+  Node* const stored = macro->make_store(ctrl, mem, head.base, cursor_offset, next, T_ADDRESS);
   return { ctrl, stored, cursor };
 }
 
 // Takes the first cell of the free list.
-ThirdPartyHeapBarrierSetC2::Cell ThirdPartyHeapBarrierSetC2::pop(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* head,
+ThirdPartyHeapBarrierSetC2::Cell ThirdPartyHeapBarrierSetC2::pop(PhaseMacroExpand* macro, Node* ctrl, Node* mem, HeadPlace head,
                                                                  Node*& no_cell_ctrl) {
-  const int free_offset = offset_of(ThirdPartyHeapHead, free);
-  Node* const cell = macro->make_load(ctrl, mem, head, free_offset, TypeRawPtr::BOTTOM, T_ADDRESS);
+  const int free_offset = head.offset + offset_of(ThirdPartyHeapHead, free);
+  Node* const cell = macro->make_load(ctrl, mem, head.base, free_offset, TypeRawPtr::BOTTOM, T_ADDRESS);
   Node* const is_null = new CmpPNode(cell, macro->zerocon(T_ADDRESS));
   no_cell_ctrl = split(macro, ctrl, is_null, BoolTest::eq, PROB_UNLIKELY_MAG(2));
   Node* const next = macro->make_load(ctrl, mem, cell, 0, TypeRawPtr::BOTTOM, T_ADDRESS);
-  Node* const stored = macro->make_store(ctrl, mem, head, free_offset, next, T_ADDRESS);
+  Node* const stored = macro->make_store(ctrl, mem, head.base, free_offset, next, T_ADDRESS);
   return { ctrl, stored, cell };
 }
 
@@ -110,7 +116,7 @@ Node* ThirdPartyHeapBarrierSetC2::obj_allocate(PhaseMacroExpand* macro, Node* me
     too_large = split(macro, ctrl, new CmpULNode(size_in_bytes, max), BoolTest::gt, PROB_UNLIKELY_MAG(4));
     offset = head_offset(macro, ctrl, mem, size_in_bytes);
   }
-  Node* const head = head_address(macro, offset);
+  const HeadPlace head = head_place(macro, offset);
   Node* no_region_ctrl;
   Node* bump_i_o = i_o;
   const Cell bumped = bump(macro, ctrl, mem, head, cell_bytes, no_region_ctrl, bump_i_o, prefetch_lines);

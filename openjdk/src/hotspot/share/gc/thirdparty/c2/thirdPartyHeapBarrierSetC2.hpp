@@ -36,12 +36,18 @@ private:
     Node* address;
   };
 
-  static Node* head_address(PhaseMacroExpand* macro, Node* offset);
+  // Where a bin's head is: that many bytes behind base.
+  struct HeadPlace {
+    Node* base;
+    int offset;
+  };
+
+  static HeadPlace head_place(PhaseMacroExpand* macro, Node* offset);
   static Node* head_offset(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* size_in_bytes);
   static Node* split(PhaseMacroExpand* macro, Node*& ctrl, Node* cmp, int test, float probability);
-  static Cell bump(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* head, Node* cell_bytes, Node*& no_region_ctrl,
+  static Cell bump(PhaseMacroExpand* macro, Node* ctrl, Node* mem, HeadPlace head, Node* cell_bytes, Node*& no_region_ctrl,
                    Node*& i_o, intx prefetch_lines);
-  static Cell pop(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* head, Node*& no_cell_ctrl);
+  static Cell pop(PhaseMacroExpand* macro, Node* ctrl, Node* mem, HeadPlace head, Node*& no_cell_ctrl);
   static const TypeFunc* remember_type();
   static const TypeFunc* snapshot_type();
   static bool overwrites_initial_null(GraphKit* kit, Node* adr, uint adr_idx);
