@@ -176,7 +176,9 @@ fn threads_allocate_in_the_midst_of_a_return() {
         for bytes in [16, 64, 1000, 20 << 10, 100 << 10] {
             let cell = match Blocks64K::bin(bytes, 8) {
                 Some(bin) => space.alloc(&mut second, bin),
-                None => space.alloc_large(&mut second, NonZeroUsize::new(bytes / PAGE_BYTES).unwrap()),
+                None => {
+                    space.alloc_large(&mut second, NonZeroUsize::new(bytes / PAGE_BYTES).unwrap())
+                }
             };
             let cell = cell.expect("there is room");
             let is_apart = |range: &PageRange| {

@@ -155,7 +155,10 @@ fn mutators_come_first_until_a_collection_is_overdue() {
     purger.wake();
     wait(&has_looked);
     wait(&has_looked);
-    assert!(has_purged.try_recv().is_err(), "it has purged at its first look");
+    assert!(
+        has_purged.try_recv().is_err(),
+        "it has purged at its first look"
+    );
     purger.work.lock().unwrap().overdue = Instant::now();
     wait(&has_purged);
 }
