@@ -6,7 +6,7 @@
 # Leaves in build/soak/NAME: soak.csv, log, gc.log, and soak.png and soak.svg, the plots.
 # Usage: soak.sh HOURS     (0.1 for six minutes). Variables:
 #   PLUGIN, PLAN   what to run on (default: ms-64k and the plugin's default); PLUGIN=none: HotSpot's own default collector
-#   HEAP           MiB of the heap; default: 1.5 times the least in which `soak.sh 0.1` came to its end on ms-64k
+#   HEAP           MiB of the heap (default: 270)
 #   JAVA_OPTIONS   more options
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -14,8 +14,7 @@ source ../lib.sh
 
 HOURS=${1:-}
 PLUGIN=${PLUGIN:-ms-64k}
-MINHEAP=180
-HEAP=${HEAP:-$((MINHEAP * 3 / 2))}
+HEAP=${HEAP:-270}
 JDK=$OUT/jdk
 TO=$OUT/soak/$PLUGIN${PLAN:+-$PLAN}-${HEAP}m
 read -ra OPTIONS <<<"${JAVA_OPTIONS:-}"
