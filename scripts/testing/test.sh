@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 source ../lib.sh
 source ../building/rust.sh
 
-STEPS=(shell lint rust malloc java build image code bad-input heap counters debug python jtreg)
+STEPS=(shell lint rust malloc java build image code bad-input faults heap counters debug python jtreg)
 QUICK=(shell lint rust-units build code bad-input counters python-quick)
 
 test_shell() {
@@ -83,6 +83,12 @@ test_code() {
 }
 
 test_bad-input() { ./test-bad-input.sh; }
+
+# Of the very many calls of malloc, some.
+test_faults() {
+  ./test-faults.sh mmap madvise pthread_create space signal
+  STEP=9973 ./test-faults.sh malloc
+}
 
 test_heap() { ./test-heap.sh; }
 
