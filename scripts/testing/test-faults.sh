@@ -99,6 +99,8 @@ need_packages gcc libc6-dev
 gcc -std=gnu11 -O1 -Wall -Wextra -Werror -shared -fPIC -o "$WORK/fail.so" faults/fail.c
 "$JDK/bin/javac" -d "$WORK" faults/Small.java
 (($#)) || set -- mmap madvise pthread_create malloc space signal
+# What a JVM that outlives this script leaves behind, it leaves there.
+cd "$WORK"
 for what in "$@"; do
   case $what in
     mmap | madvise | pthread_create | malloc) faults "$what" ;;
