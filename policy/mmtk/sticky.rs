@@ -72,7 +72,7 @@ pub struct StickyMarkSweep<VM: VMBinding> {
     /// When this collection, or the last one, began.
     began: Mutex<Instant>,
     /// What the collections since the last full one have cost, in nanoseconds, and yielded.
-    cycle: Mutex<Cycle>,
+    cycle: Cycle,
     /// Pages that were charged after the last collection.
     charged_after: AtomicUsize,
 }
@@ -114,7 +114,7 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
             // Nothing is old before the first.
             next_full: AtomicBool::new(true),
             began: Mutex::new(Instant::now()),
-            cycle: Mutex::default(),
+            cycle: Cycle::default(),
             charged_after: AtomicUsize::new(0),
         }
     }
@@ -134,17 +134,16 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
     }
 
     /// Notes what the collection has cost and how much is free after it, and whether another partial one would pay.
-    fn note_yield(&self) {
+    fn note_yield(&mut self) {
         let free = self.get_available_pages();
-        let cost = self.began.lock().unwrap().elapsed().as_nanos() as u64;
+        let cost = self.began.get_mut().unwrap().elapsed().as_nanos() as u64;
         self.charged_after.store(self.ms.charged_pages(), Ordering::Relaxed);
-        let mut cycle = self.cycle.lock().unwrap();
         if self.full.load(Ordering::Relaxed) {
-            *cycle = Cycle::begin(cost, free);
+            self.cycle = Cycle::begin(cost, free);
         } else {
-            cycle.add_partial(cost, free);
+            self.cycle.add_partial(cost, free);
         }
-        self.next_full.store(cycle.is_over(), Ordering::Relaxed);
+        self.next_full.store(self.cycle.is_over(), Ordering::Relaxed);
     }
 }
 

@@ -47,13 +47,19 @@ ends_well() {
   return 1
 }
 
+# run COMMAND...: runs it, with its output in $WORK/log. Sets STATUS to its exit code.
+run() {
+  STATUS=0
+  rm -f "$WORK"/hs_err*
+  "$@" >"$WORK/log" 2>&1 </dev/null || STATUS=$?
+}
+
 # fault FUNCTION N: one run in which that call fails.
 fault() {
-  local status=0
-  rm -f "$WORK"/hs_err* "$WORK/mark"
-  FAULT_FUNCTION=$1 FAULT_AT=$2 FAULT_CALLER=${CALLER:-} FAULT_MARK=$WORK/mark LD_PRELOAD=$WORK/fail.so \
-    timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}" >"$WORK/log" 2>&1 </dev/null || status=$?
-  ends_well "$status"
+  rm -f "$WORK/mark"
+  run env FAULT_FUNCTION="$1" FAULT_AT="$2" FAULT_CALLER="${CALLER:-}" FAULT_MARK="$WORK/mark" LD_PRELOAD="$WORK/fail.so" \
+    timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}"
+  ends_well "$STATUS"
 }
 
 # faults FUNCTION: all of its calls fail, one a run.
@@ -68,10 +74,8 @@ faults() {
 
 # limited KIB: a run with that much address space.
 limited() {
-  local status=0
-  rm -f "$WORK"/hs_err*
-  (ulimit -v "$1" && exec timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}") >"$WORK/log" 2>&1 </dev/null || status=$?
-  ends_well "$status"
+  run bash -c 'ulimit -v "$1" && exec "${@:2}"' _ "$1" timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}"
+  ends_well "$STATUS"
 }
 
 # space: from where HotSpot can say something, with any collector, to more than the 15 TiB that mmtk reserves for its metadata.
@@ -82,10 +86,8 @@ space() {
 
 # terminated MILLISECONDS: SIGTERM after that time ends a program that collects again and again, at once and by 143.
 terminated() {
-  local status=0
-  rm -f "$WORK"/hs_err*
-  timeout --kill-after=10 "0.$(printf '%03d' "$1")" "${COMMAND[@]}" for ever >"$WORK/log" 2>&1 </dev/null || status=$?
-  [[ $status == 124 && ! -e $WORK/hs_err ]] || { echo "exit code $status:"; tail -n 15 "$WORK/log"; return 1; }
+  run timeout --kill-after=10 "0.$(printf '%03d' "$1")" "${COMMAND[@]}" for ever
+  [[ $STATUS == 124 && ! -e $WORK/hs_err ]] || { echo "exit code $STATUS:"; tail -n 15 "$WORK/log"; return 1; }
 }
 
 signal() {

@@ -46,7 +46,8 @@ if [[ ${DEBUG:-} ]]; then
     check "${run%:*}, ${run#*:}, stress" passes "${run%:*}" plan="${run#*:}",stress_factor=4000000 1 4
   done
 else
-  (($#)) || set -- stock:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} ms-64k:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep}
+  (($#)) || set -- stock:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} \
+    ms-64k:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep}
   for run in "$@"; do modes "${run%:*}" "${run#*:}"; done
 fi
 finish

@@ -10,13 +10,13 @@
 
 import heap.Check;
 import heap.Heap;
+import heap.Smaps;
 import heap.Tool;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -55,20 +55,6 @@ public class HugePages {
     private static long huge() throws IOException, InterruptedException {
         Matcher range = Pattern.compile("\\[0x([0-9a-f]+), 0x([0-9a-f]+)\\)").matcher(Tool.jcmd("GC.heap_info"));
         Check.that(range.find(), "the heap has addresses");
-        long sum = 0;
-        boolean inside = false;
-        for (String line : Files.readAllLines(Path.of("/proc/self/smaps"))) {
-            Matcher mapping = Pattern.compile("^([0-9a-f]+)-([0-9a-f]+) ").matcher(line);
-            if (mapping.find()) {
-                inside = address(range, 1) <= address(mapping, 1) && address(mapping, 2) <= address(range, 2);
-            } else if (inside && line.startsWith("AnonHugePages:")) {
-                sum += Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
-            }
-        }
-        return sum;
-    }
-
-    private static long address(MatchResult match, int group) {
-        return Long.parseUnsignedLong(match.group(group), 16);
+        return Smaps.sum("AnonHugePages", List.of(Smaps.range(range)));
     }
 }

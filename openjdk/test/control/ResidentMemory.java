@@ -12,14 +12,12 @@
 
 import heap.Check;
 import heap.Heap;
+import heap.Smaps;
 import heap.Tool;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -106,37 +104,23 @@ public class ResidentMemory {
     /** What the kernel holds of the mark-sweep space, by its own count. */
     private static long resident(String info) throws IOException {
         String line = info.lines().filter(each -> each.startsWith(" ms ")).findFirst().orElseThrow();
-        List<long[]> ranges = merged(Pattern.compile("0x([0-9a-f]+)-0x([0-9a-f]+)").matcher(line).results().map(ResidentMemory::range));
+        List<long[]> ranges = merged(Pattern.compile("0x([0-9a-f]+)-0x([0-9a-f]+)").matcher(line).results().map(Smaps::range));
         Check.that(!ranges.isEmpty(), "the space has addresses: " + line);
-        long sum = 0;
-        boolean inside = false;
-        for (String each : Files.readAllLines(Path.of("/proc/self/smaps"))) {
-            Matcher header = Pattern.compile("^([0-9a-f]+)-([0-9a-f]+) ").matcher(each);
-            if (header.find()) {
-                long[] mapping = range(header);
-                inside = ranges.stream().anyMatch(range -> range[0] <= mapping[0] && mapping[1] <= range[1] + 1);
-            } else if (inside && each.startsWith("Rss:")) {
-                sum += number(each, "([0-9]+) kB") * KIB;
-            }
-        }
-        return sum;
+        return Smaps.sum("Rss", ranges);
     }
 
-    /** Ranges, adjacent ones as one, as the kernel shows them. */
+    /** Ranges whose last addresses are known, adjacent ones as one, with their ends as the kernel shows them. */
     private static List<long[]> merged(Stream<long[]> ranges) {
         List<long[]> merged = new ArrayList<>();
         ranges.sorted(Comparator.comparingLong(range -> range[0])).forEach(range -> {
             long[] last = merged.isEmpty() ? null : merged.get(merged.size() - 1);
-            if (last != null && last[1] + 1 == range[0]) {
+            range[1]++;
+            if (last != null && last[1] == range[0]) {
                 last[1] = range[1];
             } else {
                 merged.add(range);
             }
         });
         return merged;
-    }
-
-    private static long[] range(MatchResult ends) {
-        return new long[] {Long.parseUnsignedLong(ends.group(1), 16), Long.parseUnsignedLong(ends.group(2), 16)};
     }
 }

@@ -215,7 +215,7 @@ impl Heap {
     fn find(&self, bin: Bin) -> Option<&'static Block> {
         let mut found = None;
         for block in self.queues[bin.index()].iter() {
-            // By chance from where no cell was before, to be hard to foretell.
+            // A coin decides whether fresh pages come before freed cells, so that addresses are hard to foretell.
             if !(block.free.get() == 0 && block.secret.coin() && block.grow()) {
                 block.collect();
             }
