@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Tests what the JVM does when the system refuses: the n-th call of mmap, madvise, pthread_create or malloc fails, from the first to the
-# last that a small program makes; address space is limited; SIGTERM comes during collections. Each run has to end with the right result,
-# with an OutOfMemoryError or with a line that says what is missing; never by a crash, a panic or a hang.
-# Usage: test-faults.sh [FUNCTION...]       (default: mmap madvise pthread_create malloc space signal). Variables:
+# last that a small program makes; address space or a cgroup's memory is limited; signals come during collections. Each run has to end with
+# the right result, with an OutOfMemoryError or with a line that says what is missing, or as the signal has it; never by a crash, a panic
+# or a hang.
+# Usage: test-faults.sh [FUNCTION...]       (default: mmap madvise pthread_create malloc space cgroup signal). Variables:
 #   PLUGIN, PLAN   what to test (default: ms-64k and the plugin's default)
 #   CALLER         count only calls from libraries whose path has this in it, as libmmtk (default: libjvm.so and the plugin; of malloc, the
 #                  plugin alone)
@@ -23,7 +24,8 @@ RIGHT='sum 23700'
 [[ -x $JDK/bin/java ]] || die "there is no ${JDK#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
 [[ $FIRST =~ ^[1-9][0-9]*$ && ${STEP:=1} =~ ^[1-9][0-9]*$ ]] || die "FIRST ($FIRST) and STEP ($STEP) have to be whole numbers from 1"
 WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
+GROUP=
+trap 'rm -rf "$WORK"; [[ ! $GROUP ]] || rmdir "$GROUP"' EXIT
 COMMAND=("$JDK/bin/java" -XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$PLUGIN" ${PLAN:+"-XX:ThirdPartyHeapOptions=plan=$PLAN"}
   -Xms4m -Xmx24m -XX:ParallelGCThreads=2 -XX:TieredStopAtLevel=1 -XX:-CreateCoredumpOnCrash "-XX:ErrorFile=$WORK/hs_err" -cp "$WORK" Small)
 
@@ -84,30 +86,82 @@ space() {
   for ((mib = 216; mib <= 32 << 20; mib = mib * 3 / 2)); do check "$mib MiB of address space" limited $((mib << 10)); done
 }
 
-# terminated MILLISECONDS: SIGTERM after that time ends a program that collects again and again, at once and by 143.
-terminated() {
-  run timeout --kill-after=10 "0.$(printf '%03d' "$1")" "${COMMAND[@]}" for ever
-  [[ $STATUS == 124 && ! -e $WORK/hs_err ]] || { echo "exit code $STATUS:"; tail -n 15 "$WORK/log"; return 1; }
+# in_group COMMAND...: runs it in the cgroup $GROUP.
+in_group() { bash -c 'echo $$ >"$1/cgroup.procs" && exec "${@:2}"' _ "$GROUP" "$@"; }
+
+# killed: how many processes of the group the kernel has killed for want of memory.
+killed() { cat "$GROUP"/memory.{events,oom_control} 2>/dev/null | sed -n 's/^oom_kill //p'; }
+
+# set_limit MIB: the memory that the group may hold.
+set_limit() {
+  local file
+  for file in memory.max memory.limit_in_bytes; do
+    [[ ! -e $GROUP/$file ]] || echo $(($1 << 20)) >"$GROUP/$file"
+  done
+}
+
+# confined MIB: a run with that much memory. The kernel may kill it, unless that is enough for heap, code, metaspace and stacks.
+confined() {
+  local before
+  set_limit "$1"
+  before=$(killed)
+  run in_group timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}"
+  if [[ $STATUS == 137 && $(killed) -gt $before ]] && (($1 < 128)); then return; fi
+  ends_well "$STATUS" && { (($1 < 128)) || grep -qx "$RIGHT" "$WORK/log"; }
+}
+
+# quarter MIB: the default heap is a quarter of the group's memory, as with any collector.
+quarter() {
+  set_limit "$1"
+  says "MaxHeapSize += $(($1 << 18)) " in_group "${COMMAND[@]:0:2}" -XX:+PrintFlagsFinal -version
+}
+
+cgroup() {
+  local root mib
+  root=$(sed -nE 's/^[^ ]+ ([^ ]+) cgroup [^ ]*\bmemory\b.*/\1/p; s/^[^ ]+ ([^ ]+) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
+  GROUP=$root/shardsweep-$$
+  if ! mkdir "$GROUP" 2>/dev/null || ! [[ -e $GROUP/memory.max || -e $GROUP/memory.limit_in_bytes ]]; then
+    GROUP=
+    say "cgroups cannot be made here: left out"
+    return
+  fi
+  for mib in 1024 2048 4096; do check "the default heap in $mib MiB of memory" quarter "$mib"; done
+  for ((mib = 16; mib <= 512; mib = mib * 4 / 3)); do check "$mib MiB of memory" confined "$mib"; done
+}
+
+# signalled SIGNAL MILLISECONDS: after that time it ends a program that collects again and again, at once.
+signalled() {
+  run timeout --signal="$1" --kill-after=10 "0.$(printf '%03d' "$2")" "${COMMAND[@]}" for ever
+  case $1 in
+    KILL) [[ $STATUS == 137 && ! -e $WORK/hs_err ]] ;;
+    TERM) [[ $STATUS == 124 && ! -e $WORK/hs_err ]] ;;
+    # The JVM crashes as it is told to, and describes the heap.
+    SEGV) [[ $STATUS == 124 ]] && grep -q '^Heap: third-party heap, plan ' "$WORK/hs_err" ;;
+  esac || { echo "exit code $STATUS:"; tail -n 15 "$WORK/log"; return 1; }
 }
 
 signal() {
   local milliseconds
   for ((milliseconds = 50; milliseconds < 1000; milliseconds += 50)); do
-    check "SIGTERM after $milliseconds ms" terminated "$milliseconds"
+    check "SIGTERM after $milliseconds ms" signalled TERM "$milliseconds"
+  done
+  for ((milliseconds = 200; milliseconds < 1000; milliseconds += 200)); do
+    check "SIGKILL after $milliseconds ms" signalled KILL "$milliseconds"
+    check "SIGSEGV after $milliseconds ms" signalled SEGV "$milliseconds"
   done
 }
 
 need_packages gcc libc6-dev
 gcc -std=gnu11 -O1 -Wall -Wextra -Werror -shared -fPIC -o "$WORK/fail.so" faults/fail.c
 "$JDK/bin/javac" -d "$WORK" faults/Small.java
-(($#)) || set -- mmap madvise pthread_create malloc space signal
+(($#)) || set -- mmap madvise pthread_create malloc space cgroup signal
 # What a JVM that outlives this script leaves behind, it leaves there.
 cd "$WORK"
 for what in "$@"; do
   case $what in
     mmap | madvise | pthread_create | malloc) faults "$what" ;;
-    space | signal) "$what" ;;
-    *) die "there is no '$what': mmap madvise pthread_create malloc space signal" ;;
+    space | cgroup | signal) "$what" ;;
+    *) die "there is no '$what': mmap madvise pthread_create malloc space cgroup signal" ;;
   esac
 done
 finish

@@ -86,7 +86,7 @@ test_bad-input() { ./test-bad-input.sh; }
 
 # Of the very many calls of malloc, some.
 test_faults() {
-  ./test-faults.sh mmap madvise pthread_create space signal
+  ./test-faults.sh mmap madvise pthread_create space cgroup signal
   STEP=9973 ./test-faults.sh malloc
 }
 

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Runs the tests of scripts/testing/jcstress with jcstress: what threads see of each other's objects, in the interpreter, in C1 and in C2,
+# with and without biased locking, in a heap that is collected all the time. Leaves a page for each plan in build/jcstress.
+# Usage: jcstress.sh [BUILD:PLAN...]     (default: our plans, and mmtk-core's that have barriers). Variables:
+#   MODE   jcstress's: sanity, quick (default: some minutes a plan), default, tough or stress
+#   TESTS  regular expression of their names (default: all)
+set -euo pipefail
+cd "$(dirname "$0")"
+source ../lib.sh
+source ./check.sh
+
+JDK=$OUT/jdk
+MODE=${MODE:-quick}
+[[ -x $JDK/bin/java ]] || die "there is no build/jdk: run \`make jdk plugins\` first"
+(($#)) || set -- ms-64k:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep} stock:{GenImmix,ConcurrentImmix}
+for run in "$@"; do
+  [[ $run == *:* ]] || die "$run is not a build and a plan, as ms-64k:MarkSweep"
+  [[ -e $JDK/lib/mmtk/libmmtk_${run%:*}.so ]] || die "there is no plugin ${run%:*}: run \`make plugin BUILD=${run%:*}\` first"
+done
+need_packages maven openjdk-17-jdk-headless
+run_logged "$OUT/log/jcstress.log" mvn --batch-mode --no-transfer-progress -f jcstress/pom.xml clean package
+
+# passes BUILD PLAN: jcstress leaves out a configuration of the JVM that does not start, and says so.
+passes() {
+  local to=$OUT/jcstress/$1-$2 results
+  mkdir -p "$to"
+  (cd "$to" && "$JDK/bin/java" -jar "$ROOT/scripts/testing/jcstress/target/jcstress.jar" -m "$MODE" -hs 64 -r page -t "${TESTS:-.}" \
+    -jvmArgsPrepend "-XX:+UseThirdPartyHeap -XX:ThirdPartyHeapPlugin=$1 -XX:ThirdPartyHeapOptions=plan=$2") >"$to/log" 2>&1 ||
+    { tail -n 15 "$to/log"; return 1; }
+  results=$(sed -n 's/^(Results: //p' "$to/log" | tail -n 1)
+  echo "$results in ${to#"$ROOT"/}/log"
+  ! grep -F 'N/A' "$to/log" && [[ $results =~ ^([1-9][0-9]*)\ planned\;\ ([0-9]+)\ passed,\ 0\ failed,\ 0\ soft\ errs,\ 0\ hard\ errs ]] &&
+    [[ ${BASH_REMATCH[1]} == "${BASH_REMATCH[2]}" ]]
+}
+
+for run in "$@"; do
+  say "${run%:*}, ${run#*:}; progress in ${OUT#"$ROOT"/}/jcstress/${run/:/-}/log"
+  check "${run%:*}, ${run#*:}" passes "${run%:*}" "${run#*:}"
+done
+finish
