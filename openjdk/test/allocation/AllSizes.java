@@ -3,14 +3,15 @@
  * @test
  * @summary Objects of every small size, allocated by the interpreter and by compiled code, are zero, disjoint, and keep their contents.
  * @library /lib
- * @run main/othervm -Xmx48m -Xint AllSizes
- * @run main/othervm -Xmx48m -XX:TieredStopAtLevel=1 -Xbatch AllSizes
- * @run main/othervm -Xmx48m -XX:-TieredCompilation -Xbatch AllSizes
- * @run main/othervm -Xmx48m -XX:+UseCompressedOops -Xcomp AllSizes
- * @run main/othervm -Xmx48m -XX:-UseCompressedOops AllSizes
+ * @run main/othervm -Xmx16m -Xint AllSizes
+ * @run main/othervm -Xmx16m -XX:TieredStopAtLevel=1 -Xbatch AllSizes
+ * @run main/othervm -Xmx16m -XX:-TieredCompilation -Xbatch AllSizes
+ * @run main/othervm -Xmx16m -XX:+UseCompressedOops -Xcomp AllSizes
+ * @run main/othervm -Xmx16m -XX:-UseCompressedOops AllSizes
  */
 
 import heap.Check;
+import heap.Heap;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -41,10 +42,12 @@ public class AllSizes {
                     kept.add(next);
                 }
             }
+            Heap.churn(16 * Heap.MIB);
             check(kept);
             kept.subList(0, kept.size() / 2).clear();
         }
         constants();
+        Check.that(Heap.collections() >= ROUNDS, "collections ran meanwhile: " + Heap.collections());
     }
 
     private static Kept allocate(int length, byte stamp) {
@@ -53,15 +56,9 @@ public class AllSizes {
         Object[] objects = new Object[length / 4];
         Small small = new Small();
         Medium medium = new Medium();
-        for (byte each : bytes) {
-            Check.equal((byte) 0, each, "a byte of a new array of " + length);
-        }
-        for (long each : longs) {
-            Check.that(each == 0, "an element of a new long[" + longs.length + "] is " + each);
-        }
-        for (Object each : objects) {
-            Check.that(each == null, "an element of a new Object[" + objects.length + "] is not null");
-        }
+        Check.equal(-1, other(bytes, (byte) 0), "the first byte that is not zero in a new array of " + length);
+        Check.equal(-1, other(longs, 0), "the first element that is not zero of a new long[" + longs.length + "]");
+        Check.equal(-1, other(objects, null), "the first element that is not null of a new Object[" + objects.length + "]");
         Check.that(small.a == 0 && medium.a == 0 && medium.l == 0, "fields of new objects are zero");
         Arrays.fill(bytes, stamp);
         Arrays.fill(longs, stamp);
@@ -74,17 +71,39 @@ public class AllSizes {
     private static void check(List<Kept> kept) {
         for (Kept each : kept) {
             byte stamp = each.stamp;
-            for (byte found : each.bytes) {
-                Check.that(found == stamp, "a byte of " + each.bytes.length + " has become " + found);
-            }
-            for (long found : each.longs) {
-                Check.that(found == stamp, "a long of " + each.longs.length + " has become " + found);
-            }
-            for (Object found : each.objects) {
-                Check.same(each.bytes, found, "an element of " + each.objects.length);
-            }
+            Check.equal(-1, other(each.bytes, stamp), "the first byte of " + each.bytes.length + " that has changed");
+            Check.equal(-1, other(each.longs, stamp), "the first long of " + each.longs.length + " that has changed");
+            Check.equal(-1, other(each.objects, each.bytes), "the first reference of " + each.objects.length + " that has changed");
             Check.that(each.small.a == stamp && each.medium.f == stamp && each.medium.l == stamp, "a field has changed");
         }
+    }
+
+    /** The first place with another value, or -1. */
+    private static int other(byte[] array, byte value) {
+        for (int i = 0; i < array.length; i++) {
+            if (array[i] != value) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private static int other(long[] array, long value) {
+        for (int i = 0; i < array.length; i++) {
+            if (array[i] != value) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    private static int other(Object[] array, Object value) {
+        for (int i = 0; i < array.length; i++) {
+            if (array[i] != value) {
+                return i;
+            }
+        }
+        return -1;
     }
 
     /** Sizes that the compiler knows: around the limits of the first classes, of inline allocation, and of small objects. */
@@ -94,9 +113,7 @@ public class AllSizes {
                     n -> new byte[0], n -> new byte[1], n -> new byte[8], n -> new byte[48], n -> new byte[49], n -> new byte[112],
                     n -> new byte[1000], n -> new byte[1008], n -> new byte[1009], n -> new byte[4080], n -> new byte[4096]);
             byte[] made = makers.get(i % makers.size()).apply(i);
-            for (byte each : made) {
-                Check.that(each == 0, "a byte of a new array of " + made.length + " is " + each);
-            }
+            Check.equal(-1, other(made, (byte) 0), "the first byte that is not zero in a new array of " + made.length);
             Arrays.fill(made, (byte) i);
         }
     }
