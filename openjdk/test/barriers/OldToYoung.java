@@ -3,6 +3,7 @@
  * @test
  * @summary Young objects that only old ones refer to survive, and are found where they have moved: by every way to store a reference, in the
  * interpreter, C1 and C2, with and without compressed oops, with a small nursery.
+ * @requires vm.opt.ThirdPartyHeapOptions ~= ".*plan=(Sticky|Gen).*"
  * @library /lib
  * @modules jdk.unsupported
  * @run main/othervm/native/timeout=400 OldToYoung
@@ -53,7 +54,7 @@ public class OldToYoung {
                 Heap.churn(Heap.MIB);
             }
             if (Heap.collections() == before) {
-                // A plan without a nursery.
+                // The nursery is larger.
                 Heap.collect(1);
             }
             for (int i = HOLDERS - holders.length; i < HOLDERS; i++) {

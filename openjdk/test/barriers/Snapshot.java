@@ -3,6 +3,7 @@
  * @test
  * @summary An object that is moved to a new one while marking runs, and overwritten where it was, survives: by every way to store a reference,
  * in the interpreter, C1 and C2, with and without compressed oops. So does one that a weak reference has given.
+ * @requires vm.opt.ThirdPartyHeapOptions ~= ".*plan=Concurrent.*"
  * @library /lib
  * @modules jdk.unsupported
  * @run main/othervm/native/timeout=600 Snapshot
