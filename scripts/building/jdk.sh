@@ -53,6 +53,9 @@ read_user_tree() {
   : "${OPENJDK_VERSION:=17.${number[INTERIM]}.${number[UPDATE]}}"
 }
 
+# The version by which the JDK's tools know whether a JVM is theirs.
+runtime_version() { sed -n 's/^JAVA_RUNTIME_VERSION="\(.*\)"$/\1/p' "$IMAGE/release"; }
+
 # Brings TREE to OpenJDK's source with our layer over it.
 prepare_tree() {
   local layer=$CACHE/layer
@@ -72,7 +75,7 @@ prepare_tree() {
   fi
   OBJECTS=$CACHE/objects/${TREE##*/}-$LEVEL
   CONFIGURE=(
-    --with-boot-jdk="$IMAGE" --with-debug-level="$LEVEL" --with-version-string="${VERSION%%-*}"
+    --with-boot-jdk="$IMAGE" --with-debug-level="$LEVEL" --with-version-string="$(runtime_version)"
     --enable-headless-only --disable-warnings-as-errors --with-native-debug-symbols=none
     --with-zlib=bundled --with-freetype=bundled --with-libjpeg=bundled --with-giflib=bundled --with-libpng=bundled
     --with-lcms=bundled --with-harfbuzz=bundled

@@ -25,8 +25,12 @@ CLAIMS = "claims.yml"
 PAGE_TEMPLATE, PAGE = "README.md.jinja", "README.md"
 FRONT_TEMPLATE = "front.md.jinja"
 BEGIN, END = "<!-- begin: made by `shardsweep results` -->", "<!-- end -->"
-# What a result depends on. A commit that differs from the checkout in one of these has other code.
-CODE = ("policy", "mmtk", "openjdk", "benchmarks", "Cargo.lock", ":!*.md", ":!*/test/*", ":!*/tests/*")
+# What a result depends on. A commit that differs from the checkout in one of these has other code. The Serviceability Agent runs
+# in a process of its own; its patch adds to the JVM a table that only it reads.
+CODE = (
+    *("policy", "mmtk", "openjdk", "benchmarks", "Cargo.lock", ":!*.md", ":!*/test/*", ":!*/tests/*"),
+    *(":!openjdk/src/jdk.hotspot.agent/*", ":!openjdk/patches/*-agent.patch"),
+)
 UNKNOWN = "not measured"
 
 

@@ -4,29 +4,20 @@
 package sun.jvm.hotspot.gc.thirdparty;
 
 import java.io.PrintStream;
+import java.util.List;
 
 import sun.jvm.hotspot.debugger.Address;
 import sun.jvm.hotspot.gc.shared.CollectedHeap;
 import sun.jvm.hotspot.gc.shared.CollectedHeapName;
 import sun.jvm.hotspot.gc.shared.LiveRegionsClosure;
 import sun.jvm.hotspot.memory.MemRegion;
+import sun.jvm.hotspot.runtime.ThreadLocalAllocBuffer;
+import sun.jvm.hotspot.runtime.Threads;
 import sun.jvm.hotspot.runtime.VM;
 import sun.jvm.hotspot.types.Type;
 
-/** The plugin's heap, as seen from another process. The plugin alone knows where objects lie. */
+/** The plugin's heap, as seen from another process. */
 public class ThirdPartyHeap extends CollectedHeap {
-  /** Says itself what is wrong, in one line where a tool would print a stack. */
-  private static final class NotVisitable extends UnsupportedOperationException {
-    NotVisitable() {
-      super("the objects of a third-party heap cannot be visited from outside: use jcmd PID GC.class_histogram or GC.heap_dump");
-    }
-
-    @Override
-    public void printStackTrace(PrintStream out) {
-      out.println("Error: " + getMessage());
-    }
-  }
-
   public ThirdPartyHeap(Address address) {
     super(address);
   }
@@ -54,9 +45,18 @@ public class ThirdPartyHeap extends CollectedHeap {
     return addr.getCIntegerAt(type.getField(name).getOffset(), VM.getVM().getAddressSize(), true);
   }
 
+  /** The stretches of what can be reached, and of each TLAB what is not yet handed out: callers take that out again. */
   @Override
   public void liveRegionsIterate(LiveRegionsClosure closure) {
-    throw new NotVisitable();
+    List<MemRegion> regions = ReachableObjects.find();
+    Threads threads = VM.getVM().getThreads();
+    for (int i = 0; i < threads.getNumberOfThreads(); i++) {
+      ThreadLocalAllocBuffer tlab = threads.getJavaThreadAt(i).tlab();
+      if (VM.getVM().getUseTLAB() && tlab.start() != null && tlab.top() != null && tlab.end() != null) {
+        regions.add(new MemRegion(tlab.top(), tlab.hardEnd()));
+      }
+    }
+    closure.doLiveRegions(() -> regions);
   }
 
   @Override
