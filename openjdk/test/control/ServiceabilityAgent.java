@@ -4,7 +4,15 @@
  * @summary jhsdb shows stacks, sizes and the objects of a JVM with the third-party heap.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
- * @run main/native ServiceabilityAgent
+ * @run main/native ServiceabilityAgent -XX:+UseCompressedOops
+ */
+
+/*
+ * @test
+ * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @requires !(vm.opt.ThirdPartyHeapOptions ~= ".*plan=.*")
+ * @library /lib
+ * @run main/native ServiceabilityAgent -XX:-UseCompressedOops
  */
 
 import java.nio.file.Files;
@@ -20,8 +28,17 @@ import heap.Tool;
 
 public class ServiceabilityAgent {
     public static void main(String[] args) throws Exception {
-        check("-XX:+UseCompressedOops");
-        check("-XX:-UseCompressedOops");
+        String libraries = "-Djava.library.path=" + System.getProperty("java.library.path");
+        Child child = Child.with("-Xmx32m", args[0], libraries).main(Main.class).start();
+        try {
+            Check.eventually(() -> child.out().contains("ready"), "the start of the JVM that is looked at");
+            checkSizes(Long.toString(child.pid()));
+            checkStacks(Long.toString(child.pid()));
+            checkHistogram(Long.toString(child.pid()));
+            checkDump(Long.toString(child.pid()), child.file("heap.hprof"));
+        } finally {
+            child.kill();
+        }
     }
 
     /** Holds one object of each of these classes, each in another way, and none of Dropped. */
@@ -62,20 +79,6 @@ public class ServiceabilityAgent {
 
     private static final List<Class<?>> HELD =
         List.of(Main.InStatic.class, Main.InThreadLocal.class, Main.InFrame.class, Main.InHandle.class, Main.InArray.class);
-
-    private static void check(String option) throws Exception {
-        String libraries = "-Djava.library.path=" + System.getProperty("java.library.path");
-        Child child = Child.with("-Xmx32m", option, libraries).main(Main.class).start();
-        try {
-            Check.eventually(() -> child.out().contains("ready"), "the start of the JVM that is looked at");
-            checkSizes(Long.toString(child.pid()));
-            checkStacks(Long.toString(child.pid()));
-            checkHistogram(Long.toString(child.pid()));
-            checkDump(Long.toString(child.pid()), child.file("heap.hprof"));
-        } finally {
-            child.kill();
-        }
-    }
 
     private static void checkSizes(String pid) throws InterruptedException {
         String heap = Tool.run(Tool.ofJdk("jhsdb"), "jmap", "--heap", "--pid", pid);
