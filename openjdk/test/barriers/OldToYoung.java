@@ -25,7 +25,7 @@ public class OldToYoung {
     }
 
     private static Child child(String... options) {
-        return Child.with("-Djava.library.path=" + System.getProperty("java.library.path"), "-Xmx128m").and(options).main(Main.class);
+        return Child.with(Child.libraryPath(), "-Xmx128m").and(options).main(Main.class);
     }
 
     public static class Main {

@@ -26,7 +26,7 @@ public class Snapshot {
     }
 
     private static Child child(String... options) {
-        return Child.with("-Djava.library.path=" + System.getProperty("java.library.path"), "-Xms128m", "-Xmx128m").and(options).main(Main.class);
+        return Child.with(Child.libraryPath(), "-Xms128m", "-Xmx128m").and(options).main(Main.class);
     }
 
     /** What is new when a value is moved to it: marking does not look at it. */

@@ -28,14 +28,14 @@ import heap.Tool;
 
 public class ServiceabilityAgent {
     public static void main(String[] args) throws Exception {
-        String libraries = "-Djava.library.path=" + System.getProperty("java.library.path");
-        Child child = Child.with("-Xmx32m", args[0], libraries).main(Main.class).start();
+        Child child = Child.with("-Xmx32m", args[0], Child.libraryPath()).main(Main.class).start();
         try {
             Check.eventually(() -> child.out().contains("ready"), "the start of the JVM that is looked at");
-            checkSizes(Long.toString(child.pid()));
-            checkStacks(Long.toString(child.pid()));
-            checkHistogram(Long.toString(child.pid()));
-            checkDump(Long.toString(child.pid()), child.file("heap.hprof"));
+            String pid = Long.toString(child.pid());
+            checkSizes(pid);
+            checkStacks(pid);
+            checkHistogram(pid);
+            checkDump(pid, child.file("heap.hprof"));
         } finally {
             child.kill();
         }

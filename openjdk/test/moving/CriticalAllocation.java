@@ -16,7 +16,7 @@ public class CriticalAllocation {
     private static final int MOST = 256;
 
     public static void main(String[] args) throws Exception {
-        String path = "-Djava.library.path=" + System.getProperty("java.library.path");
+        String path = Child.libraryPath();
         String out = Child.with("-Xmx64m", path).main(Main.class).mustExitCleanly(0).out();
         Check.matches("allocated \\d+", out, "the end");
         // Where objects never move there is nothing to hold up.

@@ -27,10 +27,14 @@ FRONT_TEMPLATE = "front.md.jinja"
 BEGIN, END = "<!-- begin: made by `shardsweep results` -->", "<!-- end -->"
 # What a result depends on. A commit that differs from the checkout in one of these has other code. The Serviceability Agent runs
 # in a process of its own; its patch adds to the JVM a table that only it reads.
-CODE = (
-    *("policy", "mmtk", "openjdk", "benchmarks", "Cargo.lock", ":!*.md", ":!*/test/*", ":!*/tests/*"),
-    *(":!openjdk/src/jdk.hotspot.agent/*", ":!openjdk/patches/*-agent.patch"),
+NO_CODE = (
+    ":!*.md",
+    ":!*/test/*",
+    ":!*/tests/*",
+    ":!openjdk/src/jdk.hotspot.agent/*",
+    ":!openjdk/patches/*-agent.patch",
 )
+CODE = ("policy", "mmtk", "openjdk", "benchmarks", "Cargo.lock", *NO_CODE)
 UNKNOWN = "not measured"
 
 

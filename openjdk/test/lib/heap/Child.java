@@ -44,6 +44,11 @@ public final class Child {
         return options;
     }
 
+    /** The option by which a child finds the native libraries of the tests. */
+    public static String libraryPath() {
+        return "-Djava.library.path=" + System.getProperty("java.library.path");
+    }
+
     /** A JVM with the options under test and {@code options}. */
     public static Child with(String... options) {
         return new Child(optionsUnderTest()).and(options);

@@ -4,12 +4,9 @@
 package sun.jvm.hotspot.gc.thirdparty;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 
 import sun.jvm.hotspot.classfile.ClassLoaderData;
 import sun.jvm.hotspot.debugger.Address;
@@ -43,21 +40,12 @@ import sun.jvm.hotspot.types.WrongTypeException;
  * strong ones. What only a compiled method's constant holds is not found.
  */
 final class ReachableObjects implements AddressVisitor {
-  /** Bytes of heap that one bit set stands for. */
-  private static final long CHUNK = 4 << 20;
-  /** Bytes to which objects are aligned. */
-  private static final long GRANULE = 8;
-
   private final VM vm = VM.getVM();
   private final long oopSize = vm.getHeapOopSize();
-  /** The granules of what was reached, by the number of their chunk. */
-  private final Map<Long, BitSet> chunks = new TreeMap<>();
   private final ArrayDeque<Oop> pending = new ArrayDeque<>();
   /** Offset and length, in slots, of each stretch of references in the instances of a class. */
   private final Map<Klass, long[]> stretches = new HashMap<>();
-  private final MemRegion reserved = vm.getUniverse().heap().reservedRegion();
-  private final Address bottom = reserved.start();
-  private final Address top = reserved.end();
+  private final MarkedRegions marked = new MarkedRegions(vm.getUniverse().heap().reservedRegion());
 
   /** Finds them all. What cannot be read, as in the middle of a collection, is left out. */
   static List<MemRegion> find() {
@@ -66,7 +54,7 @@ final class ReachableObjects implements AddressVisitor {
     objects.doClasses();
     new OopStorages().oopsDo(objects);
     objects.trace();
-    return objects.regions();
+    return objects.marked.regions();
   }
 
   private void doThreads() {
@@ -113,41 +101,14 @@ final class ReachableObjects implements AddressVisitor {
 
   private void reach(OopHandle handle) {
     try {
-      if (handle != null && handle.greaterThanOrEqual(bottom) && handle.lessThan(top) && !isMarked(handle)) {
+      if (handle != null && marked.covers(handle) && !marked.isMarked(handle)) {
         Oop object = vm.getObjectHeap().newOop(handle);
-        mark(object);
+        marked.mark(handle, object.getObjectSize());
         pending.push(object);
       }
     } catch (AddressException | UnknownOopException | WrongTypeException e) {
       // Not an object: nothing is to be visited.
     }
-  }
-
-  private boolean isMarked(OopHandle handle) {
-    long granule = handle.minus(bottom) / GRANULE;
-    return chunk(granule).get(inChunk(granule));
-  }
-
-  private void mark(Oop object) {
-    long granule = object.getHandle().minus(bottom) / GRANULE;
-    long end = granule + object.getObjectSize() / GRANULE;
-    while (granule < end) {
-      long next = Math.min(end, (granule / granules() + 1) * granules());
-      chunk(granule).set(inChunk(granule), inChunk(next - 1) + 1);
-      granule = next;
-    }
-  }
-
-  private static long granules() {
-    return CHUNK / GRANULE;
-  }
-
-  private BitSet chunk(long granule) {
-    return chunks.computeIfAbsent(granule / granules(), number -> new BitSet((int) granules()));
-  }
-
-  private static int inChunk(long granule) {
-    return (int) (granule % granules());
   }
 
   private void trace() {
@@ -216,31 +177,5 @@ final class ReachableObjects implements AddressVisitor {
       found[2 * count + 1] = 1;
     }
     return found;
-  }
-
-  /** The marked granules as stretches of addresses, in order. Objects that lie side by side are in one stretch. */
-  private List<MemRegion> regions() {
-    List<MemRegion> regions = new ArrayList<>();
-    long from = -1;
-    long to = -1;
-    for (Map.Entry<Long, BitSet> entry : chunks.entrySet()) {
-      BitSet bits = entry.getValue();
-      for (int bit = bits.nextSetBit(0); bit >= 0; bit = bits.nextSetBit(bits.nextClearBit(bit))) {
-        long granule = entry.getKey() * granules() + bit;
-        if (granule != to) {
-          add(regions, from, to);
-          from = granule;
-        }
-        to = entry.getKey() * granules() + bits.nextClearBit(bit);
-      }
-    }
-    add(regions, from, to);
-    return regions;
-  }
-
-  private void add(List<MemRegion> regions, long from, long to) {
-    if (from < to) {
-      regions.add(new MemRegion(bottom.addOffsetTo(from * GRANULE), bottom.addOffsetTo(to * GRANULE)));
-    }
   }
 }

@@ -49,14 +49,20 @@ public class ThirdPartyHeap extends CollectedHeap {
   @Override
   public void liveRegionsIterate(LiveRegionsClosure closure) {
     List<MemRegion> regions = ReachableObjects.find();
+    if (VM.getVM().getUseTLAB()) {
+      addUnusedOfTlabs(regions);
+    }
+    closure.doLiveRegions(() -> regions);
+  }
+
+  private static void addUnusedOfTlabs(List<MemRegion> regions) {
     Threads threads = VM.getVM().getThreads();
     for (int i = 0; i < threads.getNumberOfThreads(); i++) {
       ThreadLocalAllocBuffer tlab = threads.getJavaThreadAt(i).tlab();
-      if (VM.getVM().getUseTLAB() && tlab.start() != null && tlab.top() != null && tlab.end() != null) {
+      if (tlab.start() != null && tlab.top() != null && tlab.end() != null) {
         regions.add(new MemRegion(tlab.top(), tlab.hardEnd()));
       }
     }
-    closure.doLiveRegions(() -> regions);
   }
 
   @Override
