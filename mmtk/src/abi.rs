@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 7;
+pub const ABI_VERSION: u32 = 8;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -194,6 +194,11 @@ pub const PAUSE_INITIAL_MARK: i32 = 2;
 /// `THIRD_PARTY_HEAP_PAUSE_FINAL_MARK`: ends what an initial mark has begun.
 pub const PAUSE_FINAL_MARK: i32 = 3;
 
+/// `THIRD_PARTY_HEAP_HUGE_PAGES_ALWAYS`: the kernel is asked for huge pages, however small the heap.
+pub const HUGE_PAGES_ALWAYS: u32 = 1;
+/// `THIRD_PARTY_HEAP_HUGE_PAGES_NEVER`: it is not.
+pub const HUGE_PAGES_NEVER: u32 = 2;
+
 mirror! {
     /// What the VM asks for when the heap is made.
     Config = ThirdPartyHeapConfig, 64;
@@ -207,7 +212,7 @@ mirror! {
     40 thread_heads_offset: u32,
     44 min_heap_free_ratio: u32,
     48 max_heap_free_ratio: u32,
-    52 use_transparent_huge_pages: u32,
+    52 huge_pages: u32,
     56 min_address: u64,
 }
 

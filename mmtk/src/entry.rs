@@ -251,8 +251,13 @@ unsafe extern "C" fn initialize(
         };
         settings.builder.set_vm_layout(chosen.layout);
         set_heap_size(&mut settings, config)?;
-        if config.use_transparent_huge_pages != 0 {
-            settings.builder.options.transparent_hugepages.set(true);
+        match config.huge_pages {
+            abi::HUGE_PAGES_ALWAYS => {
+                settings.builder.options.transparent_hugepages.set(true);
+            }
+            #[cfg(feature = "shardsweep")]
+            abi::HUGE_PAGES_NEVER => mmtk::shardsweep::never_use_huge_pages(),
+            _ => {}
         }
         logging::install();
         native_memory::track();

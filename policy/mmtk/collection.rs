@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The space in a collection: clearing marks, releasing chunks, returning memory, and the checks of debug builds.
 
-use super::purger::{return_to_os, Assignment};
+use super::os::return_to_os;
+use super::purger::Assignment;
 use super::space::MarkSweepSpace;
 use super::work::{ClearMarks, ReleaseChunks};
 use super::{address, FreeListAllocator};

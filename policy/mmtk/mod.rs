@@ -13,6 +13,7 @@
 //! | [`StickyMarkSweep`](crate::plan::StickyMarkSweep), in `sticky.rs` | - | a plan with generations on the same space |
 //! | [`ConcurrentMarkSweep`](crate::plan::ConcurrentMarkSweep), in `concurrent.rs` | - | a plan that marks beside mutators, on the same space |
 //! | `collection`, `purger` | - | what the space does in a collection, and after it |
+//! | `os` | - | what it asks of the OS: to drop pages, to make huge ones |
 //! | `shared` | - | the part of the space that work packets and the purger use beside the plan |
 //! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release chunks |
 //!
@@ -35,6 +36,7 @@
 
 mod allocator;
 mod collection;
+mod os;
 mod pages;
 mod purger;
 mod report;
@@ -47,7 +49,7 @@ pub use report::{cancel_purge, prepare_purge, purge, report, wake_purger, Report
 pub use shardsweep_policy::{
     Bin, BinStatistics, Build, Config, Heads, Statistics, BINS_BY_WORDS, CELL_BYTES_BY_BIN,
 };
-pub use space::MarkSweepSpace;
+pub use space::{never_use_huge_pages, MarkSweepSpace};
 
 use crate::util::heap::layout::vm_layout::BYTES_IN_CHUNK;
 use crate::util::Address;

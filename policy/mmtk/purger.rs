@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The thread that returns free memory to the OS while mutators run.
 
-use shardsweep_policy::{PageRange, PAGE_BYTES};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, OnceLock};
+use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,9 +17,6 @@ const DELAY: Duration = Duration::from_millis(100);
 /// How many times the time between the last two collections passes before the next one is overdue. Until then, mutators that
 /// allocate steadily use again what the last one has freed: a page that is purged before its turn costs them a fault.
 const OVERDUE: u32 = 4;
-
-/// Ranges that the kernel takes at a time (its `UIO_MAXIOV`).
-const RANGES_PER_CALL: usize = 1024;
 
 /// What a collection has left to do.
 pub struct Assignment {
@@ -181,65 +177,6 @@ fn give_way() {
     thread::yield_now();
     if began.elapsed() >= BUSY {
         thread::sleep(DELAY);
-    }
-}
-
-/// Gives pages back to the OS, which zeroes them when they are touched again: in one system call if the kernel
-/// lets a process advise itself so (Linux 6.13), since each makes all processors forget what they know of the
-/// address space; otherwise range by range.
-pub fn return_to_os(ranges: &[PageRange]) {
-    if !return_together(ranges) {
-        ranges.iter().for_each(return_range);
-    }
-}
-
-/// Whether all pages have been returned.
-fn return_together(ranges: &[PageRange]) -> bool {
-    ranges.chunks(RANGES_PER_CALL).all(|some| {
-        let vectors: Vec<libc::iovec> = some.iter().map(vector).collect();
-        let bytes: usize = vectors.iter().map(|vector| vector.iov_len).sum();
-        // SAFETY: as in `return_range`, for each range.
-        let returned = unsafe {
-            libc::syscall(
-                libc::SYS_process_madvise,
-                own_process(),
-                vectors.as_ptr(),
-                vectors.len(),
-                libc::MADV_DONTNEED,
-                0,
-            )
-        };
-        usize::try_from(returned) == Ok(bytes)
-    })
-}
-
-/// A file descriptor of this process; negative if the kernel has none.
-fn own_process() -> libc::c_long {
-    static OWN_PROCESS: OnceLock<libc::c_long> = OnceLock::new();
-    // SAFETY: this opens a file, which children do not inherit if they execute another program.
-    let open = || unsafe { libc::syscall(libc::SYS_pidfd_open, libc::getpid(), 0) };
-    *OWN_PROCESS.get_or_init(open)
-}
-
-fn vector(range: &PageRange) -> libc::iovec {
-    libc::iovec {
-        iov_base: std::ptr::with_exposed_provenance_mut(range.start),
-        iov_len: range.pages * PAGE_BYTES,
-    }
-}
-
-fn return_range(range: &PageRange) {
-    let libc::iovec { iov_base, iov_len } = vector(range);
-    // SAFETY: the pages are mapped, and no live or free cell lies on them.
-    let status = unsafe { libc::madvise(iov_base, iov_len, libc::MADV_DONTNEED) };
-    if status != 0 {
-        // Nothing is lost but memory. The system refuses if the pages are locked in memory, for one.
-        warn!(
-            "{} pages at {:#x} stay resident: {}",
-            range.pages,
-            range.start,
-            io::Error::last_os_error()
-        );
     }
 }
 

@@ -158,7 +158,12 @@ impl<VM: VMBinding> Shared<VM> {
 
     /// Number of pages that may stay resident without being charged.
     fn keep_pages(&self) -> usize {
-        KEEP_PAGES.max(self.heap_pages() / KEEP_FRACTION)
+        Self::keep_pages_of(self.heap_pages())
+    }
+
+    /// The same of a heap of so many pages.
+    pub fn keep_pages_of(heap_pages: usize) -> usize {
+        KEEP_PAGES.max(heap_pages / KEEP_FRACTION)
     }
 
     /// The heap's size now, in pages.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The space: what the MarkSweep plan and the tracing of objects see of the heap.
 
+use super::os::{forbid_huge_pages, make_huge_page};
 use super::pages::ChunkPageResource;
 use super::shared::{SecondBits, Shared};
 use super::{address, Build};
@@ -17,13 +18,13 @@ use crate::util::heap::PageResource;
 use crate::util::metadata::side_metadata::SideMetadataSpec;
 use crate::util::metadata::extract_side_metadata;
 use crate::util::object_enum::ObjectEnumerator;
-use crate::util::os::{MmapAnnotation, OSMemory, OS};
+use crate::util::os::{HugePageSupport, MmapAnnotation, OSMemory, OS};
 use crate::util::{Address, ObjectReference, VMMutatorThread, VMThread};
 use crate::vm::{ActivePlan, Collection, ObjectModel, VMBinding};
-use shardsweep_policy::{Heap, MarkBits, Sharing, PAGE_BYTES};
+use shardsweep_policy::{Heap, MarkBits, PageRange, Sharing, HUGE_PAGE_BYTES, PAGE_BYTES};
 use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,6 +35,16 @@ const SHARE_FRACTION: usize = 16;
 const SCARCE_FREE_PAGES: usize = 32;
 /// ... or when the heap has fewer than this for each of them.
 const SCARCE_HEAP_PAGES: usize = 96;
+
+/// Whether the VM was told to do without huge pages.
+static NO_HUGE_PAGES: AtomicBool = AtomicBool::new(false);
+
+/// Has the space do without huge pages, which it otherwise has if mmtk's option `transparent_hugepages` says so, or if the
+/// heap may become so large that one is no more than what may stay resident without being charged. Called before the heap
+/// is made.
+pub fn never_use_huge_pages() {
+    NO_HUGE_PAGES.store(true, Ordering::Relaxed);
+}
 
 /// A space of blocks, charged as the build says.
 pub struct MarkSweepSpace<VM: VMBinding> {
@@ -96,6 +107,13 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         let bitmap = spec.get_starting_address().as_usize() + (range.start >> 6);
         // SAFETY: side metadata is one table for all addresses, mapped for a chunk before it is added.
         unsafe { MarkBits::new(bitmap, range.start) }
+    }
+
+    fn has_huge_pages(&self) -> bool {
+        let most_pages = self.get_gc_trigger().policy.get_max_heap_size_in_pages();
+        let is_large = HUGE_PAGE_BYTES / PAGE_BYTES <= Shared::<VM>::keep_pages_of(most_pages);
+        let is_asked_for = *self.common.options.transparent_hugepages;
+        is_asked_for || is_large && !NO_HUGE_PAGES.load(Ordering::Relaxed)
     }
 
     /// The blocks.
@@ -236,7 +254,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             .ensure_mapped(
                 start,
                 PAGES_IN_CHUNK,
-                common.options.transparent_hugepages_as_huge_page_support(),
+                HugePageSupport::No,
                 common.mmap_protection(),
                 &MmapAnnotation::Space { name },
             )
@@ -248,11 +266,10 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         if let Err(error) = mapped {
             OS::handle_mmap_error::<VM>(error, tls);
         }
-        if !*common.options.transparent_hugepages {
-            // One touch must not make a page resident that is not charged, whatever the system's default.
-            // SAFETY: the chunk is mapped, and the advice changes no contents.
-            unsafe { libc::madvise(start.to_mut_ptr(), BYTES_IN_CHUNK, libc::MADV_NOHUGEPAGE) };
-        }
+        forbid_huge_pages(PageRange {
+            start: start.as_usize(),
+            pages: PAGES_IN_CHUNK,
+        });
     }
 
     /// Runs a collection if it is time for one, as a stress test has it.
@@ -405,10 +422,15 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
         let marks = Self::bits(Shared::<VM>::mark_spec(), &range);
         let second = || Self::bits(Shared::<VM>::log_spec(), &range);
         let heap = Heap::new(range.clone(), marks);
-        self.shared.set_heap(match self.shared.second_bits {
+        let heap = match self.shared.second_bits {
             SecondBits::Unused => heap,
             SecondBits::Old => heap.with_old_bits(second()),
             SecondBits::Sweep => heap.with_sweep_bits(second()),
+        };
+        self.shared.set_heap(if self.has_huge_pages() {
+            heap.with_huge_pages(make_huge_page)
+        } else {
+            heap
         });
     }
 

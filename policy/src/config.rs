@@ -7,6 +7,10 @@ use crate::size_class::{bins_up_to, Bin};
 pub const LOG_PAGE_BYTES: u32 = 12;
 /// Bytes in an OS page, the unit of charging.
 pub const PAGE_BYTES: usize = 1 << LOG_PAGE_BYTES;
+/// log2 of the bytes in a huge page. For loom, that of a chunk.
+pub const LOG_HUGE_PAGE_BYTES: u32 = if cfg!(loom) { LOG_CHUNK_BYTES } else { 21 };
+/// Bytes in a huge page, which the OS can have in place of so many small ones.
+pub const HUGE_PAGE_BYTES: usize = 1 << LOG_HUGE_PAGE_BYTES;
 /// log2 of the bytes in a chunk. For loom, which tries every interleaving, a chunk is small.
 pub const LOG_CHUNK_BYTES: u32 = if cfg!(loom) { 18 } else { 22 };
 /// Bytes in a chunk, the unit in which the embedder gives address space to a [`Heap`](crate::Heap).

@@ -5,7 +5,8 @@ use crate::block::{Block, State};
 use crate::config::Config;
 use crate::directory::{Chunk, Directory, Page};
 use crate::marks::MarkBits;
-use crate::runs::Searched;
+use crate::purge::PageRange;
+use crate::runs::{Back, Searched};
 use crate::size_class::Bin;
 use crate::stack::{Link, Stack};
 use std::ops::Range;
@@ -33,6 +34,8 @@ pub struct Heap<C: Config> {
     pub(crate) sweep: MarkBits,
     /// Whether cells are marked when they are handed out.
     allocates_marked: AtomicBool,
+    /// If the heap has huge pages, what makes one.
+    pub(crate) huge_pages: Option<Back>,
 }
 
 impl<C: Config> Heap<C> {
@@ -55,6 +58,7 @@ impl<C: Config> Heap<C> {
             old: None,
             sweep: marks,
             allocates_marked: AtomicBool::new(false),
+            huge_pages: None,
         }
     }
 
@@ -78,6 +82,16 @@ impl<C: Config> Heap<C> {
         Heap {
             old: Some(sweep),
             sweep,
+            ..self
+        }
+    }
+
+    /// The heap with huge pages. `back` is called with the place of one, aligned to its size, of which no page is in use. It
+    /// may make all of the place resident, and must not call the heap. Elsewhere the OS must make no huge page of its own
+    /// accord.
+    pub fn with_huge_pages(self, back: impl Fn(PageRange) + Send + Sync + 'static) -> Heap<C> {
+        Heap {
+            huge_pages: Some(Box::new(back)),
             ..self
         }
     }

@@ -35,6 +35,9 @@
 //! The unit that changes hands is a run. A block and a large object are runs. What a collection finds dead goes back
 //! page by page to the free pages of its chunk, from which any bin or large object can take it.
 //!
+//! With [`Heap::with_huge_pages`] fresh memory comes 2 MiB at a time, as one *huge page* of the OS. All bins and threads fill it
+//! before there is another.
+//!
 //! A page goes round: *free*; claimed by a block; *open*, which is charged, when the block grows into it; free again, after a
 //! collection that found no live cell on it. The pages between which it lies may stay in use: then the block is split, and
 //! what is left of it goes on as blocks of fewer pages. A cell can be handed out only if all pages that it overlaps are
@@ -59,7 +62,7 @@
 //! | [`Local::release`] | emptied | emptied | - | - |
 //! | [`Heap::begin_release`] | - | - | - | pools emptied |
 //! | [`Heap::release_chunks`] | - | - | dead ones vanish, others are cut to their live pages | dead pages become free and dirty, pools filled |
-//! | [`Heap::purge`], while threads run | - | - | - | free dirty pages return to the OS |
+//! | [`Heap::purge`], while threads run | - | - | - | free dirty pages return to the OS, whole huge pages first |
 //!
 //! ## What the embedder does
 //!
@@ -108,7 +111,7 @@ pub use block::{Block, State};
 pub use collect::{Released, Scope};
 pub use config::{
     Accounting, Blocks, Blocks4K, Blocks64K, Blocks64KWhole, Build, Config, CHUNK_BYTES,
-    LOG_CHUNK_BYTES, LOG_PAGE_BYTES, PAGE_BYTES,
+    HUGE_PAGE_BYTES, LOG_CHUNK_BYTES, LOG_PAGE_BYTES, PAGE_BYTES,
 };
 pub use cycle::Cycle;
 pub use directory::Chunk;

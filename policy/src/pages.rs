@@ -5,7 +5,7 @@
 //! A run has no header and is on no list. So runs that are given back beside each other are one longer run at
 //! once. A page whose bit is clear belongs to whoever claimed it.
 
-use crate::config::{CHUNK_BYTES, PAGE_BYTES};
+use crate::config::{CHUNK_BYTES, HUGE_PAGE_BYTES, PAGE_BYTES};
 use crate::marks::ones;
 use crate::sync::AtomicU64;
 use std::ops::Range;
@@ -13,7 +13,10 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// OS pages in a chunk.
 pub const CHUNK_PAGES: usize = CHUNK_BYTES / PAGE_BYTES;
+/// OS pages in the place of a huge page.
+pub const HUGE_PAGES: usize = HUGE_PAGE_BYTES / PAGE_BYTES;
 const WORDS: usize = CHUNK_PAGES / 64;
+const HUGE_PAGE_WORDS: usize = HUGE_PAGES / 64;
 
 /// A set of pages of one chunk, lowest page first.
 pub type PageSet = [u64; WORDS];
@@ -23,6 +26,8 @@ pub type PageSet = [u64; WORDS];
 pub enum Source {
     /// Those alone that the OS may still hold: to touch them costs no page fault.
     Dirty,
+    /// Those in the places of huge pages of which other pages are in use.
+    Split,
     /// All.
     Any,
 }
@@ -72,6 +77,7 @@ impl Pages {
         loop {
             let candidates = match source {
                 Source::Dirty => self.dirty_pages(),
+                Source::Split => self.split_pages(),
                 Source::Any => self.free_pages(),
             };
             let fits = |run: Range<usize>| fit(run, wanted);
@@ -128,6 +134,29 @@ impl Pages {
         std::array::from_fn(|word| self.dirty[word].load(Relaxed) & self.free[word].load(Relaxed))
     }
 
+    /// The free pages but for those of wholly free places of huge pages.
+    fn split_pages(&self) -> PageSet {
+        let mut free = self.free_pages();
+        for place in free.chunks_exact_mut(HUGE_PAGE_WORDS) {
+            if is_full(place) {
+                place.fill(0);
+            }
+        }
+        free
+    }
+
+    /// The wholly free places of huge pages, lowest first, each with how many of its pages the OS may hold.
+    pub fn free_places(&self) -> impl DoubleEndedIterator<Item = (Range<usize>, usize)> {
+        let (free, dirty) = (self.free_pages(), self.dirty_pages());
+        (0..WORDS / HUGE_PAGE_WORDS).filter_map(move |place| {
+            let words = place * HUGE_PAGE_WORDS..(place + 1) * HUGE_PAGE_WORDS;
+            let pages = words.start * 64..words.end * 64;
+            let dirty = dirty[words.clone()].iter();
+            let dirty: u32 = dirty.map(|word| word.count_ones()).sum();
+            is_full(&free[words]).then_some((pages, dirty as usize))
+        })
+    }
+
     /// Number of free pages from the lowest page on, and down from the highest.
     pub fn free_ends(&self) -> (usize, usize) {
         let free = self.free_pages();
@@ -141,6 +170,10 @@ impl Pages {
             _ => (CHUNK_PAGES, CHUNK_PAGES),
         }
     }
+}
+
+fn is_full(words: &[u64]) -> bool {
+    words.iter().all(|&word| word == u64::MAX)
 }
 
 /// The part of a free run that a claim takes.

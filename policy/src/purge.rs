@@ -31,7 +31,8 @@ impl<C: Config> Heap<C> {
     /// collection may begin within a step, nor may a later one find the same iterator in use. What it has not
     /// purged at its end, it never will.
     ///
-    /// The highest pages come first, as threads take the lowest. During a step, the pages of the batch are nobody
+    /// Where there are huge pages, wholly free ones come first, one at a step: of others the OS has to make small ones.
+    /// Then the highest pages come first, as threads take the lowest. During a step, the pages of the batch are nobody
     /// else's. As pages become dirty in collections and when threads exit, what the OS holds is hardly more than
     /// what is charged and [`Heap::dirty_pages`], as long as `release` succeeds.
     pub fn purge<'h>(
@@ -39,7 +40,18 @@ impl<C: Config> Heap<C> {
         mut release: impl FnMut(&[PageRange]) + 'h,
     ) -> impl Iterator<Item = bool> + 'h {
         let mut chunks = self.chunks().rev().peekable();
+        let mut places = self.huge_pages.iter().flat_map(|_| self.chunks().rev());
+        let mut place_chunk = None;
         iter::from_fn(move || {
+            while let Some(chunk) = place_chunk.or_else(|| places.next()) {
+                place_chunk = self.claim_dirty_place(chunk).map(|place| {
+                    self.return_batch(vec![place], &mut release);
+                    chunk
+                });
+                if place_chunk.is_some() {
+                    return Some(true);
+                }
+            }
             chunks.peek()?;
             let mut batch = Vec::new();
             let (mut pages, mut searched) = (0, 0);
@@ -53,6 +65,17 @@ impl<C: Config> Heap<C> {
             }
             self.return_batch(batch, &mut release);
             Some(pages != 0)
+        })
+    }
+
+    /// Claims the highest place of a huge page in `chunk` that is wholly free and of which the OS holds pages.
+    fn claim_dirty_place(&self, chunk: Chunk) -> Option<Range<Page>> {
+        let places = self.directory.state(chunk).pages.free_places();
+        let mut dirty = places.rev().filter(|&(_, dirty)| dirty != 0);
+        let page = |page| self.directory.page(chunk, page);
+        dirty.find_map(|(place, _)| {
+            let run = self.claim_exactly(page(place.start)..page(place.end))?;
+            Some(run.pages)
         })
     }
 

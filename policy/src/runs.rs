@@ -5,11 +5,17 @@
 //! costs no page fault, and long ones before short ones. A run that is shorter than wanted comes before fresh
 //! address space. What was searched in vain is remembered, so that between two collections no chunk is searched
 //! twice for the same.
+//!
+//! A heap may have *huge pages*, each in the place of 512 small ones: they spare the processor most of its misses of the
+//! TLB. The first touch makes all of a huge page resident. So when nothing is left to claim but places that are wholly
+//! free, one of them is *backed* by a huge page, and all of its pages are dirty from then on: they serve all bins and threads
+//! before the next place is backed. A place of which pages went back to the OS has small pages until all of it is free.
 
 use crate::config::Config;
 use crate::directory::{Chunk, Page};
 use crate::heap::Heap;
-use crate::pages::{Claimed, Source, Wanted, CHUNK_PAGES};
+use crate::pages::{Claimed, Source, Wanted, CHUNK_PAGES, HUGE_PAGES};
+use crate::purge::PageRange;
 use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,34 +23,43 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Lengths of runs, in pages, for which it is remembered where a search may begin.
 const LENGTHS: usize = 64;
 
-/// By source and length in pages less one: below which chunk there is no run that long.
+/// Below which chunks a search finds nothing.
 #[derive(Debug)]
-pub(crate) struct Searched([[AtomicUsize; LENGTHS]; 2]);
+pub(crate) struct Searched {
+    /// By source and length in pages less one: no run that long.
+    runs: [[AtomicUsize; LENGTHS]; 3],
+    /// No place of a huge page that is wholly free.
+    places: AtomicUsize,
+}
 
 impl Default for Searched {
     fn default() -> Self {
-        Searched(std::array::from_fn(|_| {
-            std::array::from_fn(|_| AtomicUsize::new(0))
-        }))
+        let lengths = || std::array::from_fn(|_| AtomicUsize::new(0));
+        Searched {
+            runs: std::array::from_fn(|_| lengths()),
+            places: AtomicUsize::new(0),
+        }
     }
 }
 
 impl Searched {
     fn of(&self, source: Source, pages: usize) -> Option<&AtomicUsize> {
-        self.0[source as usize].get(pages - 1)
+        self.runs[source as usize].get(pages - 1)
     }
 
     /// Has searches come to `chunk` again, where a run of `pages` pages has become free. Together with its neighbours
     /// it may be longer, which the next collection finds out.
     fn begin_at(&self, chunk: Chunk, pages: usize, dirty: bool) {
         let sources = if dirty {
-            &self.0[..]
+            &self.runs[..]
         } else {
-            &self.0[Source::Any as usize..]
+            &self.runs[Source::Split as usize..]
         };
+        let places = (pages >= HUGE_PAGES).then_some(&self.places);
         for below in sources
             .iter()
             .flat_map(|lengths| lengths.iter().take(pages))
+            .chain(places)
         {
             if below.load(Relaxed) > chunk.0 {
                 below.fetch_min(chunk.0, Relaxed);
@@ -54,12 +69,13 @@ impl Searched {
 
     /// Has all searches begin at the lowest chunk.
     pub fn reset(&self) {
-        self.0
-            .iter()
-            .flatten()
-            .for_each(|below| below.store(0, Relaxed));
+        let all = self.runs.iter().flatten().chain([&self.places]);
+        all.for_each(|below| below.store(0, Relaxed));
     }
 }
+
+/// Backs the place of a huge page, nobody else's meanwhile, by a huge page.
+pub(crate) type Back = Box<dyn Fn(PageRange) + Send + Sync>;
 
 /// A run that the caller has claimed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +89,25 @@ impl<C: Config> Heap<C> {
     /// Claims a run of `least` to `most` pages that lies in one chunk and begins at a multiple of `align` pages, which
     /// is the same for all runs of that length. None if a chunk has to be added.
     pub(crate) fn claim(&self, least: usize, most: usize, align: usize) -> Option<Run> {
-        [Source::Dirty, Source::Any].into_iter().find_map(|source| {
+        let Some(back) = &self.huge_pages else {
+            return self.claim_from([Source::Dirty, Source::Any], least, most, align);
+        };
+        loop {
+            let run = self.claim_from([Source::Dirty, Source::Split], least, most, align);
+            if run.is_some() || !self.back_place(back) {
+                return run;
+            }
+        }
+    }
+
+    fn claim_from(
+        &self,
+        sources: [Source; 2],
+        least: usize,
+        most: usize,
+        align: usize,
+    ) -> Option<Run> {
+        sources.into_iter().find_map(|source| {
             let mut wanted = Wanted {
                 least: most,
                 most,
@@ -91,8 +125,57 @@ impl<C: Config> Heap<C> {
 
     /// Claims a run of `pages` pages, which may go on in the next chunks. None if chunks have to be added.
     pub(crate) fn claim_across(&self, pages: usize) -> Option<Run> {
-        let within = (pages <= CHUNK_PAGES).then(|| self.claim(pages, pages, 1));
-        within.flatten().or_else(|| self.search_across(pages))
+        let run = if pages <= HUGE_PAGES {
+            self.claim(pages, pages, 1)
+        } else if pages <= CHUNK_PAGES {
+            self.claim_from([Source::Dirty, Source::Any], pages, pages, 1)
+        } else {
+            None
+        };
+        let run = run.or_else(|| self.search_across(pages))?;
+        if let Some(back) = self.huge_pages.as_ref().filter(|_| !run.dirty) {
+            self.back_within(&run.pages, back);
+        }
+        Some(run)
+    }
+
+    /// Has a huge page in a place that is wholly free: its pages are dirty then. Returns whether there was such a place.
+    fn back_place(&self, back: &Back) -> bool {
+        let from = self.searched.places.load(Relaxed);
+        let end = self.directory.end();
+        let found = (from..end).map(Chunk).find_map(|chunk| {
+            let places = self.directory.find(chunk)?.pages.free_places();
+            let mut places = places.filter(|(place, dirty)| *dirty < place.len());
+            places.find_map(|(place, _)| {
+                let page = |page| self.directory.page(chunk, page);
+                let run = self.claim_exactly(page(place.start)..page(place.end))?;
+                Some((chunk, run.pages))
+            })
+        });
+        let searched = found.as_ref().map_or(end, |(chunk, _)| chunk.0);
+        self.searched.places.fetch_max(searched, Relaxed);
+        let Some((_, place)) = found else {
+            return false;
+        };
+        self.back(&place, back);
+        self.give(place, true);
+        true
+    }
+
+    /// Has huge pages in the places that lie wholly in `run`, which the caller has claimed, clean.
+    fn back_within(&self, run: &Range<Page>, back: &Back) {
+        let first = run.start.next_multiple_of(HUGE_PAGES);
+        let end = run.end - run.end % HUGE_PAGES;
+        for place in (first..end).step_by(HUGE_PAGES) {
+            self.back(&(place..place + HUGE_PAGES), back);
+        }
+    }
+
+    fn back(&self, place: &Range<Page>, back: &Back) {
+        back(PageRange {
+            start: self.directory.address(place.start),
+            pages: place.len(),
+        });
     }
 
     fn search(&self, source: Source, wanted: Wanted) -> Option<Run> {

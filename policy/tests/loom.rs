@@ -252,17 +252,23 @@ impl Mutator {
 
     /// Allocates with a heap that can always be charged, and counts what is charged.
     fn alloc(&mut self, heap: &Heap<C>, bin: Bin, charged: &mut usize) -> usize {
+        let cell = self.try_alloc(heap, bin, charged);
+        cell.expect("a chunk has pages for all")
+    }
+
+    /// The same where others may have all pages.
+    fn try_alloc(&mut self, heap: &Heap<C>, bin: Bin, charged: &mut usize) -> Option<usize> {
         if let Some(cell) = self.heads.pop(bin) {
-            return cell.get();
+            return Some(cell.get());
         }
         loop {
             match self.local.refill(&mut self.heads, heap, bin, self.sharing) {
-                Refill::Cell(cell) => return cell.get(),
+                Refill::Cell(cell) => return Some(cell.get()),
                 Refill::Charge { least, .. } => {
                     *charged += least.get();
                     self.local.credit(least);
                 }
-                Refill::Chunks(_) => panic!("a chunk has pages for all"),
+                Refill::Chunks(_) => return None,
             }
         }
     }
@@ -280,13 +286,21 @@ fn heap_model() -> loom::model::Builder {
 }
 
 fn with_heap(check: impl Fn(Arc<Heap<C>>) + Send + Sync + 'static) {
+    with_heap_as(|heap| heap, check);
+}
+
+/// The same with a heap that `make` has had in its hands, before it has memory.
+fn with_heap_as(
+    make: impl Fn(Heap<C>) -> Heap<C> + Send + Sync + 'static,
+    check: impl Fn(Arc<Heap<C>>) + Send + Sync + 'static,
+) {
     let (chunk, bits, _guard) = memory();
     let mut model = heap_model();
     model.preemption_bound = Some(2);
     model.check(move || {
         // SAFETY: the bits cover the chunk and are never freed; the guard keeps other tests away.
         let marks = unsafe { MarkBits::new(bits, chunk) };
-        let heap = Heap::new(chunk..chunk + CHUNK_BYTES, marks);
+        let heap = make(Heap::new(chunk..chunk + CHUNK_BYTES, marks));
         // SAFETY: as above, for the chunk.
         unsafe { heap.add_chunk(chunk) };
         check(Arc::new(heap));
@@ -311,6 +325,44 @@ fn threads_take_different_fresh_blocks() {
         heap.verify(&[mine.view(), theirs.view()], my_charge + their_charge)
             .unwrap();
     });
+}
+
+/// Of two threads that need memory one makes a huge page; the other gets a page of it, or finds nothing while it is made.
+#[test]
+fn a_huge_page_is_made_while_nobody_has_a_page_of_it() {
+    let made = std::sync::atomic::AtomicUsize::new(0);
+    let made: &_ = Box::leak(Box::new(made));
+    let back = move |place: PageRange| {
+        assert_eq!(place.pages * PAGE_BYTES, HUGE_PAGE_BYTES);
+        made.fetch_add(1, SeqCst);
+        thread::yield_now();
+    };
+    with_heap_as(
+        move |heap| heap.with_huge_pages(back),
+        move |heap| {
+            made.store(0, SeqCst);
+            let bin = Bin::holding(1024);
+            let mut theirs = Mutator::boxed();
+            let other = Arc::clone(&heap);
+            let thread = thread::spawn(move || {
+                let mut charged = 0;
+                (theirs.try_alloc(&other, bin, &mut charged), theirs, charged)
+            });
+            let (mut mine, mut charged) = (Mutator::boxed(), 0);
+            let my_cell = mine.try_alloc(&heap, bin, &mut charged);
+            let (their_cell, theirs, their_charge) = thread.join().unwrap();
+            let page = |cell: Option<usize>| cell.map(|cell| cell / PAGE_BYTES);
+            assert_ne!(
+                page(my_cell),
+                page(their_cell),
+                "two have a page, or nobody has"
+            );
+            // A thread that has seen the place before the other made it so makes it so again, which changes nothing.
+            assert_ne!(made.load(SeqCst), 0);
+            heap.verify(&[mine.view(), theirs.view()], charged + their_charge)
+                .unwrap();
+        },
+    );
 }
 
 /// Threads that share a page get different cells of it.

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use shardsweep_policy::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
 
 const THREADS: usize = 4;
 
@@ -68,6 +69,16 @@ fn common_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// What is special about the space.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// The OS has huge pages.
+    Huge,
+    /// Marking can run beside the threads.
+    Concurrent,
+}
+
 /// What the program and an omniscient observer know.
 struct Model<C: Config> {
     space: Space<C>,
@@ -80,13 +91,14 @@ struct Model<C: Config> {
     old: BTreeMap<usize, usize>,
     /// Addresses of those that were too large for a cell.
     large: BTreeSet<usize>,
-    /// Pages that the OS holds, because a cell on them was handed out.
+    /// Pages that the OS holds, because a cell on them was handed out, or because they are of a huge page.
     resident: BTreeSet<usize>,
+    /// Huge pages that have been made and are not noted as resident yet.
+    backed: Arc<Mutex<Vec<PageRange>>>,
     /// Bytes in the objects that the last collection kept.
     live_bytes: usize,
     numbers: Numbers,
-    /// Whether the space is one beside whose threads marking can run.
-    concurrent: bool,
+    kind: Kind,
     /// While it does, what was live when it began and is not marked yet; and all that it keeps.
     snapshot: Option<(BTreeMap<usize, usize>, BTreeMap<usize, usize>)>,
 }
@@ -119,14 +131,19 @@ fn word(address: usize) -> *mut usize {
 }
 
 impl<C: Config> Model<C> {
-    fn new(limit: usize, concurrent: bool) -> Self {
-        let space = if concurrent {
-            Space::concurrent
-        } else {
-            Space::new
+    fn new(limit: usize, kind: Kind) -> Self {
+        let backed = Arc::<Mutex<Vec<PageRange>>>::default();
+        let space = match kind {
+            Kind::Plain => Space::new(3, limit),
+            Kind::Concurrent => Space::concurrent(3, limit),
+            Kind::Huge => {
+                let backed = Arc::clone(&backed);
+                Space::huge(3, limit, move |place| backed.lock().unwrap().push(place))
+            }
         };
         Model {
-            space: space(3, limit),
+            space,
+            backed,
             mutators: (0..THREADS).map(|_| Mutator::default()).collect(),
             live: BTreeMap::new(),
             used: BTreeMap::new(),
@@ -135,7 +152,7 @@ impl<C: Config> Model<C> {
             resident: BTreeSet::new(),
             live_bytes: 0,
             numbers: Numbers(limit as u64),
-            concurrent,
+            kind,
             snapshot: None,
         }
     }
@@ -232,8 +249,22 @@ impl<C: Config> Model<C> {
         true
     }
 
+    /// What the OS does to make a huge page: what was there is lost, hence nothing in use.
+    fn note_backed(&mut self) {
+        let used = pages_of(&self.used);
+        for place in self.backed.lock().unwrap().drain(..) {
+            assert_eq!(
+                (place.start % HUGE_PAGE_BYTES, place.pages * PAGE_BYTES),
+                (0, HUGE_PAGE_BYTES)
+            );
+            take_back(&place, &used, &mut self.resident);
+            self.resident.extend(pages(place.start, HUGE_PAGE_BYTES));
+        }
+    }
+
     /// Writes to a new object, which must lie apart from all others.
     fn note(&mut self, cell: usize, cell_bytes: usize) {
+        self.note_backed();
         let below = self.used.range(..cell + cell_bytes).next_back();
         assert!(
             below.is_none_or(|(&other, &size)| other + size <= cell),
@@ -265,7 +296,7 @@ impl<C: Config> Model<C> {
         }
         let mut kept = self.live.clone();
         match scope {
-            Scope::Full if self.concurrent => {
+            Scope::Full if self.kind == Kind::Concurrent => {
                 self.begin_marking();
                 self.mark_some(1);
                 self.space.end_marking(self.mutators.iter());
@@ -333,7 +364,7 @@ impl<C: Config> Model<C> {
 
     /// Notes what a collection keeps, all of which is old then.
     fn note_kept(&mut self, kept: BTreeMap<usize, usize>) {
-        if self.concurrent {
+        if self.kind == Kind::Concurrent {
             // What second bits say of other pages, nobody asks.
             let pages: BTreeSet<usize> = kept.keys().map(|cell| cell / PAGE_BYTES).collect();
             for page in pages {
@@ -376,8 +407,8 @@ impl<C: Config> Model<C> {
     }
 }
 
-fn run<C: Config>(limit: usize, concurrent: bool, steps: &[Step]) {
-    let mut model = Model::<C>::new(limit.max(2 * C::BLOCK_PAGES), concurrent);
+fn run<C: Config>(limit: usize, kind: Kind, steps: &[Step]) {
+    let mut model = Model::<C>::new(limit.max(2 * C::BLOCK_PAGES), kind);
     for step in steps {
         model.apply(step);
     }
@@ -399,7 +430,7 @@ fn config() -> ProptestConfig {
 }
 
 macro_rules! against_the_model {
-    ($($name:ident: $log:literal, $by_block:literal, $step:ident, $concurrent:literal;)*) => {
+    ($($name:ident: $log:literal, $by_block:literal, $step:ident, $kind:ident;)*) => {
         proptest! {
             #![proptest_config(config())]
             $(
@@ -410,7 +441,7 @@ macro_rules! against_the_model {
                 ) {
                     // Thousands of small blocks are too many for Miri.
                     if !cfg!(miri) || $log >= 16 {
-                        run::<Blocks<$log, $by_block>>(limit, $concurrent, &steps);
+                        run::<Blocks<$log, $by_block>>(limit, Kind::$kind, &steps);
                     }
                 }
             )*
@@ -419,15 +450,18 @@ macro_rules! against_the_model {
 }
 
 against_the_model! {
-    blocks_of_4k: 12, false, step, false;
-    blocks_of_8k: 13, false, step, false;
-    blocks_of_16k_whole: 14, true, step, false;
-    blocks_of_32k: 15, false, step, false;
-    blocks_of_64k: 16, false, step, false;
-    blocks_of_64k_whole: 16, true, step, false;
-    blocks_of_128k: 17, false, step, false;
-    blocks_of_256k: 18, false, step, false;
-    concurrent_4k: 12, false, concurrent_step, true;
-    concurrent_64k: 16, false, concurrent_step, true;
-    concurrent_64k_whole: 16, true, concurrent_step, true;
+    blocks_of_4k: 12, false, step, Plain;
+    blocks_of_8k: 13, false, step, Plain;
+    blocks_of_16k_whole: 14, true, step, Plain;
+    blocks_of_32k: 15, false, step, Plain;
+    blocks_of_64k: 16, false, step, Plain;
+    blocks_of_64k_whole: 16, true, step, Plain;
+    blocks_of_128k: 17, false, step, Plain;
+    blocks_of_256k: 18, false, step, Plain;
+    huge_4k: 12, false, step, Huge;
+    huge_64k: 16, false, step, Huge;
+    huge_64k_whole: 16, true, step, Huge;
+    concurrent_4k: 12, false, concurrent_step, Concurrent;
+    concurrent_64k: 16, false, concurrent_step, Concurrent;
+    concurrent_64k_whole: 16, true, concurrent_step, Concurrent;
 }

@@ -62,6 +62,13 @@ fn c_program() -> String {
     for pause in ["FULL", "PARTIAL", "INITIAL_MARK", "FINAL_MARK"] {
         writeln!(body, "show(\"{pause}\", THIRD_PARTY_HEAP_PAUSE_{pause});").unwrap();
     }
+    for huge_pages in ["ALWAYS", "NEVER"] {
+        writeln!(
+            body,
+            "show(\"{huge_pages}\", THIRD_PARTY_HEAP_HUGE_PAGES_{huge_pages});"
+        )
+        .unwrap();
+    }
     for (name, _) in PHASES {
         writeln!(body, "show(\"{name}\", THIRD_PARTY_HEAP_PHASE_{name});").unwrap();
     }
@@ -114,6 +121,11 @@ fn expected() -> String {
         lines,
         "FULL {PAUSE_FULL}\nPARTIAL {PAUSE_PARTIAL}\n\
          INITIAL_MARK {PAUSE_INITIAL_MARK}\nFINAL_MARK {PAUSE_FINAL_MARK}"
+    )
+    .unwrap();
+    writeln!(
+        lines,
+        "ALWAYS {HUGE_PAGES_ALWAYS}\nNEVER {HUGE_PAGES_NEVER}"
     )
     .unwrap();
     for (name, value) in PHASES {

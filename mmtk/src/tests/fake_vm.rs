@@ -465,7 +465,7 @@ impl FakeVm {
                 thread_heads_offset: std::mem::offset_of!(FakeThread, heads) as u32,
                 min_heap_free_ratio: 40,
                 max_heap_free_ratio: 70,
-                use_transparent_huge_pages: 0,
+                huge_pages: 0,
                 min_address: 0,
             };
             // SAFETY: a struct of numbers.

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary With -XX:+UseTransparentHugePages the kernel backs the heap with huge pages, by its own count; otherwise never.
+ * @summary With -XX:+UseTransparentHugePages the kernel backs the heap with huge pages, by its own count; with - never.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @run main/othervm -Xms256m -Xmx256m -XX:+UseTransparentHugePages HugePages on
- * @run main/othervm -Xms256m -Xmx256m HugePages off
+ * @run main/othervm -Xms256m -Xmx256m -XX:-UseTransparentHugePages HugePages off
+ */
+/*
+ * @test
+ * @summary Unasked, our mark-sweep space has huge pages if its heap is no small one.
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "ms-.*"
+ * @library /lib
+ * @run main/othervm -Xms256m -Xmx256m HugePages on
+ * @run main/othervm -Xms39m -Xmx39m HugePages off 20000
  */
 
 import heap.Check;
@@ -22,10 +30,7 @@ import java.util.regex.Pattern;
 
 public class HugePages {
     private static final Path SETTING = Path.of("/sys/kernel/mm/transparent_hugepage/enabled");
-    private static final int ARRAYS = 100_000;
     private static final int LENGTH = 1000;
-    /** Half of what the arrays take: the kernel may lack adjacent memory for some of it. */
-    private static final long LEAST = ARRAYS * (long) LENGTH / 2;
 
     public static void main(String[] args) throws Exception {
         if (!Files.exists(SETTING) || Files.readString(SETTING).contains("[never]")) {
@@ -36,18 +41,20 @@ public class HugePages {
             System.out.println("skipped: this kernel gives transparent huge pages unasked");
             return;
         }
+        int arrays = args.length > 1 ? Integer.parseInt(args[1]) : 100_000;
         List<byte[]> live = new ArrayList<>();
-        for (int i = 0; i < ARRAYS; i++) {
+        for (int i = 0; i < arrays; i++) {
             live.add(new byte[LENGTH]);
         }
         long huge = huge();
         System.out.println(huge + " bytes in huge pages");
         if (args[0].equals("on")) {
-            Check.that(huge >= LEAST, "the heap is in huge pages: " + huge);
+            // Half of what the arrays take: the kernel may lack adjacent memory for some of it.
+            Check.that(huge >= arrays * (long) LENGTH / 2, "the heap is in huge pages: " + huge);
         } else {
             Check.equal(0L, huge, "bytes of the heap in huge pages");
         }
-        Check.equal(ARRAYS, live.size(), "arrays");
+        Check.equal(arrays, live.size(), "arrays");
         Check.that(huge <= 256 * Heap.MIB, "huge pages lie in the heap");
     }
 

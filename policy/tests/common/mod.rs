@@ -46,12 +46,27 @@ impl<C: Config> Space<C> {
         Self::with(chunks, limit, Heap::with_old_bits)
     }
 
+    /// The same for a heap with huge pages, of each of which `back` is told.
+    pub fn huge(
+        chunks: usize,
+        limit: usize,
+        back: impl Fn(PageRange) + Send + Sync + 'static,
+    ) -> Space<C> {
+        Self::with(chunks, limit, |heap, bits| {
+            heap.with_old_bits(bits).with_huge_pages(back)
+        })
+    }
+
     /// The same for a heap in which marking can run while threads allocate.
     pub fn concurrent(chunks: usize, limit: usize) -> Space<C> {
         Self::with(chunks, limit, Heap::with_sweep_bits)
     }
 
-    fn with(chunks: usize, limit: usize, with_bits: fn(Heap<C>, MarkBits) -> Heap<C>) -> Space<C> {
+    fn with(
+        chunks: usize,
+        limit: usize,
+        with_bits: impl FnOnce(Heap<C>, MarkBits) -> Heap<C>,
+    ) -> Space<C> {
         // SAFETY: neither layout is empty.
         let (memory, bits) = unsafe {
             (

@@ -76,6 +76,13 @@ void CompressedOops::initialize(MemRegion heap_range) {
   Arguments::PropertyList_add(new SystemProperty("java.vm.compressedOopsMode", mode_to_string(mode()), false));
 }
 
+static ThirdPartyHeapHugePages huge_pages() {
+  if (UseTransparentHugePages) {
+    return THIRD_PARTY_HEAP_HUGE_PAGES_ALWAYS;
+  }
+  return FLAG_IS_CMDLINE(UseTransparentHugePages) ? THIRD_PARTY_HEAP_HUGE_PAGES_NEVER : THIRD_PARTY_HEAP_HUGE_PAGES_ANY;
+}
+
 jint ThirdPartyHeap::initialize() {
   ThirdPartyHeapConfig config;
   config.size = sizeof(config);
@@ -88,7 +95,7 @@ jint ThirdPartyHeap::initialize() {
   config.thread_heads_offset = in_bytes(ThirdPartyHeapThreadLocalData::heads_offset());
   config.min_heap_free_ratio = MinHeapFreeRatio;
   config.max_heap_free_ratio = MaxHeapFreeRatio;
-  config.use_transparent_huge_pages = UseTransparentHugePages;
+  config.huge_pages = huge_pages();
   config.min_address = FLAG_IS_CMDLINE(HeapBaseMinAddress) ? HeapBaseMinAddress : 0;
 
   ThirdPartyHeapRange range;

@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 7
+#define THIRD_PARTY_HEAP_ABI_VERSION 8
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -173,6 +173,13 @@ enum ThirdPartyHeapPhase {
   THIRD_PARTY_HEAP_PHASE_COUNT              = 7
 };
 
+/* Whether the kernel is asked for huge pages. */
+enum ThirdPartyHeapHugePages {
+  THIRD_PARTY_HEAP_HUGE_PAGES_ANY    = 0, /* the plugin chooses */
+  THIRD_PARTY_HEAP_HUGE_PAGES_ALWAYS = 1, /* -XX:+UseTransparentHugePages */
+  THIRD_PARTY_HEAP_HUGE_PAGES_NEVER  = 2  /* -XX:-UseTransparentHugePages on the command line */
+};
+
 /* What the VM asks for when the heap is made. */
 typedef struct ThirdPartyHeapConfig {
   uint64_t size;                    /* sizeof(ThirdPartyHeapConfig) */
@@ -185,7 +192,7 @@ typedef struct ThirdPartyHeapConfig {
   uint32_t thread_heads_offset;     /* ThirdPartyHeapHeads inside a thread */
   uint32_t min_heap_free_ratio;     /* percent of the heap that are to be free after a collection: at least */
   uint32_t max_heap_free_ratio;     /* ... and at most */
-  uint32_t use_transparent_huge_pages; /* memory of the heap is advised to be in huge pages */
+  uint32_t huge_pages;              /* a ThirdPartyHeapHugePages */
   uint64_t min_address;             /* with compressed oops, the heap lies behind it */
 } ThirdPartyHeapConfig;
 
