@@ -146,7 +146,7 @@ mirror! {
 
 mirror! {
     /// What the plugin says of itself once its options are known.
-    Plan = ThirdPartyHeapPlan, 48;
+    Plan = ThirdPartyHeapPlan, 56;
     0 size: u64,
     8 name: *const c_char,
     16 min_heap_size: u64,
@@ -156,6 +156,7 @@ mirror! {
     36 supports_compressed_oops: u32,
     40 gc_threads: u32,
     44 barrier: u32,
+    48 supports_pre_touch: u32,
 }
 
 /// `ThirdPartyHeapPhase`: the plugin's parts of a pause.
@@ -201,7 +202,7 @@ pub const HUGE_PAGES_NEVER: u32 = 2;
 
 mirror! {
     /// What the VM asks for when the heap is made.
-    Config = ThirdPartyHeapConfig, 64;
+    Config = ThirdPartyHeapConfig, 72;
     0 size: u64,
     8 min_heap_size: u64,
     16 max_heap_size: u64,
@@ -214,6 +215,7 @@ mirror! {
     48 max_heap_free_ratio: u32,
     52 huge_pages: u32,
     56 min_address: u64,
+    64 pre_touch: u32,
 }
 
 /// `THIRD_PARTY_HEAP_BINS`: for how many bins a thread has cells.

@@ -12,17 +12,19 @@ use mmtk::{memory_manager, AllocationSemantics, Mutator};
 // The allocator's heads are what the VM makes room for in each thread.
 const _: () = assert!(size_of::<Heads>() == size_of::<abi::Heads>());
 
+/// Whether the allocator is that of a plan.
+pub fn serves(plan: &PlanInfo) -> bool {
+    matches!(
+        plan.selector,
+        PlanSelector::MarkSweep | PlanSelector::StickyMarkSweep | PlanSelector::ConcurrentMarkSweep
+    )
+}
+
 /// Tells the allocator that a thread's heads stand `offset` bytes from its start. Called once, before any
 /// mutator is bound. Returns how the VM finds the cell for an object, if the plan has cells.
 pub fn connect(plan: &PlanInfo, offset: u32) -> Option<BinTable> {
     mmtk::shardsweep::set_heads_offset(offset as usize);
-    let has_cells = matches!(
-        plan.selector,
-        PlanSelector::MarkSweep
-            | PlanSelector::StickyMarkSweep
-            | PlanSelector::ConcurrentMarkSweep
-    );
-    has_cells.then_some(BinTable {
+    serves(plan).then_some(BinTable {
         bins: BINS_BY_WORDS.as_ptr(),
         max_bytes: Build::BLOCK_BYTES as u64,
         cell_bytes: CELL_BYTES_BY_BIN.as_ptr(),

@@ -196,6 +196,10 @@ unsafe extern "C" fn configure(
                 supports_compressed_oops: (!cfg!(feature = "malloc-libc")).into(),
                 gc_threads: settings.threads.unwrap_or(0).try_into().unwrap_or(u32::MAX),
                 barrier: barrier::of_plan(info.constraints.barrier),
+                #[cfg(feature = "shardsweep")]
+                supports_pre_touch: crate::cells::serves(info).into(),
+                #[cfg(not(feature = "shardsweep"))]
+                supports_pre_touch: 0,
             }
         };
         *SETTINGS.lock().expect("configure does not panic") = Some(settings);
@@ -262,9 +266,9 @@ unsafe extern "C" fn initialize(
         logging::install();
         native_memory::track();
         if compressed {
-            make_heap::<true>(&settings);
+            make_heap::<true>(&settings, config);
         } else {
-            make_heap::<false>(&settings);
+            make_heap::<false>(&settings, config);
         }
         Ok(())
     };
@@ -299,11 +303,18 @@ fn set_heap_size(settings: &mut Settings, config: &Config) -> Result<(), String>
     }
 }
 
-fn make_heap<const COMPRESSED: bool>(settings: &Settings) {
+fn make_heap<const COMPRESSED: bool>(settings: &Settings, config: &Config) {
     heap::install(memory_manager::mmtk_init::<OpenJDK<COMPRESSED>>(
         &settings.builder,
     ));
     allocation::configure::<COMPRESSED>(settings.plan, settings.is_stress_test());
+    #[cfg(feature = "shardsweep")]
+    if config.pre_touch != 0 {
+        let bytes = config.min_heap_size as usize;
+        mmtk::shardsweep::pre_touch(heap::mmtk::<COMPRESSED>(), bytes);
+    }
+    #[cfg(not(feature = "shardsweep"))]
+    let _ = config;
 }
 
 unsafe extern "C" fn enable_collection(thread: Thread, layout: *const Layout) {

@@ -45,7 +45,7 @@ mod space;
 mod work;
 
 pub use allocator::{set_heads_offset, FreeListAllocator};
-pub use report::{cancel_purge, prepare_purge, purge, report, wake_purger, Report};
+pub use report::{cancel_purge, pre_touch, prepare_purge, purge, report, wake_purger, Report};
 pub use shardsweep_policy::{
     Bin, BinStatistics, Build, Config, Heads, Statistics, BINS_BY_WORDS, CELL_BYTES_BY_BIN,
 };

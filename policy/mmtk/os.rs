@@ -15,6 +15,17 @@ pub fn forbid_huge_pages(range: PageRange) {
     advise(&range, libc::MADV_NOHUGEPAGE).ok();
 }
 
+/// Makes pages resident that nobody uses.
+pub fn touch(range: PageRange) {
+    if advise(&range, libc::MADV_POPULATE_WRITE).is_err() {
+        for page in 0..range.pages {
+            let page = range.start + page * PAGE_BYTES;
+            // SAFETY: the page is mapped and holds no object.
+            unsafe { std::ptr::with_exposed_provenance_mut::<u8>(page).write_volatile(0) };
+        }
+    }
+}
+
 /// Has the kernel make a huge page of a place of one, and touch it. Where it has none to give, it makes small pages; where it
 /// cannot be asked to touch them (before Linux 5.14), they are touched when they are used.
 pub fn make_huge_page(place: PageRange) {

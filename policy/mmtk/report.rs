@@ -34,6 +34,11 @@ pub fn prepare_purge<VM: VMBinding>(mmtk: &MMTK<VM>) {
     ask(mmtk, MarkSweepSpace::prepare_purge);
 }
 
+/// Makes so many bytes of the heap resident before they are used. For the VM to call before there is a mutator.
+pub fn pre_touch<VM: VMBinding>(mmtk: &MMTK<VM>, bytes: usize) {
+    ask(mmtk, |space| space.pre_touch(bytes.div_ceil(BYTES_IN_PAGE)));
+}
+
 /// Starts to return to the OS what the last collection has freed, but for what may stay. For the VM to call
 /// when mutators run again: a thread that is woken earlier takes its processor from the pause.
 pub fn wake_purger<VM: VMBinding>(mmtk: &MMTK<VM>) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The space: what the MarkSweep plan and the tracing of objects see of the heap.
 
-use super::os::{forbid_huge_pages, make_huge_page};
+use super::os::{forbid_huge_pages, make_huge_page, touch};
 use super::pages::ChunkPageResource;
 use super::shared::{SecondBits, Shared};
 use super::{address, Build};
@@ -227,6 +227,20 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         }
         self.chunks.store(seen + 1, Ordering::Release);
         true
+    }
+
+    /// Makes so many pages resident before any is used. They stay resident.
+    pub(super) fn pre_touch(&self, pages: usize) {
+        let options = AllocationOptions {
+            at_safepoint: false,
+            ..AllocationOptions::default()
+        };
+        let chunks = pages.div_ceil(PAGES_IN_CHUNK);
+        if self.add_chunks(VMThread::UNINITIALIZED, chunks, self.chunk_count(), options) {
+            let touch = if self.has_huge_pages() { make_huge_page } else { touch };
+            self.heap().pre_touch(pages, touch);
+            self.shared.set_pre_touched(pages);
+        }
     }
 
     /// Gives chunks without a page that is charged or resident back to the range that spaces share.

@@ -5,6 +5,7 @@ use crate::block::{Block, State};
 use crate::config::Config;
 use crate::directory::{Chunk, Directory, Page};
 use crate::marks::MarkBits;
+use crate::pages::CHUNK_PAGES;
 use crate::purge::PageRange;
 use crate::runs::{Back, Searched};
 use crate::size_class::Bin;
@@ -126,6 +127,24 @@ impl<C: Config> Heap<C> {
         let chunk = self.directory.add(start);
         let pages = self.directory.page(chunk, 0)..self.directory.page(Chunk(chunk.0 + 1), 0);
         self.give(pages, false);
+    }
+
+    /// Has free pages made resident, the lowest, at most so many. They are dirty then. `touch` is called with pages that are
+    /// nobody else's meanwhile; where there are huge pages, it is to make them.
+    pub fn pre_touch(&self, most: usize, touch: impl Fn(PageRange)) {
+        let mut left = most;
+        for chunk in self.chunks() {
+            let first = self.directory.page(chunk, 0);
+            let run = first..first + left.min(CHUNK_PAGES);
+            if !run.is_empty() && self.claim_exactly(run.clone()).is_some() {
+                touch(PageRange {
+                    start: self.directory.address(first),
+                    pages: run.len(),
+                });
+                left -= run.len();
+                self.give(run, true);
+            }
+        }
     }
 
     /// The chunks that the heap has, lowest address first.

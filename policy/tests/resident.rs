@@ -233,3 +233,20 @@ fn the_highest_pages_go_back_first() {
     // A thread gets a page that is dirty still: the lowest.
     assert_eq!(space.alloc(&mut mutator, bin), Some(space.base));
 }
+
+#[test]
+fn pages_that_were_touched_before_are_used_first() {
+    let space = Space::<Blocks64K>::new(2, usize::MAX);
+    let mut mutator = Mutator::default();
+    let bin = Bin::holding(64);
+    space.alloc(&mut mutator, bin).unwrap();
+    space.release(std::iter::once(&mut mutator));
+    space.purge(0, |_| ());
+    let touched = std::cell::RefCell::new(Vec::new());
+    let touch = |range: PageRange| touched.borrow_mut().push((range.start, range.pages));
+    space.heap.pre_touch(100, touch);
+    assert_eq!(*touched.borrow(), [(space.base, 100)]);
+    assert_eq!(space.heap.dirty_pages(), 100);
+    assert_eq!(space.alloc(&mut mutator, bin), Some(space.base));
+    space.verify(std::iter::once(&mutator));
+}

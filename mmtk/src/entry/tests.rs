@@ -64,6 +64,7 @@ fn configured(options: &CStr, size: u64) -> Result<Plan, String> {
         supports_compressed_oops: 7,
         gc_threads: 7,
         barrier: 7,
+        supports_pre_touch: 7,
     };
     let mut failed = false;
     let error = error_of(
@@ -108,6 +109,7 @@ fn configure_describes_the_plan() {
         (0, 0, 0)
     );
     assert_eq!(plan.barrier, 0);
+    assert_eq!(plan.supports_pre_touch != 0, cfg!(feature = "shardsweep"));
     let plan = configured(c"plan=NoGC", size).unwrap();
     assert_eq!((plan.collects, plan.supports_tlab), (0, 1));
     for generational in [c"plan=GenCopy", c"plan=GenImmix", c"plan=StickyImmix"] {

@@ -466,6 +466,7 @@ impl FakeVm {
                 min_heap_free_ratio: 40,
                 max_heap_free_ratio: 70,
                 huge_pages: 0,
+                pre_touch: 0,
                 min_address: 0,
             };
             // SAFETY: a struct of numbers.

@@ -97,6 +97,7 @@ jint ThirdPartyHeap::initialize() {
   config.max_heap_free_ratio = MaxHeapFreeRatio;
   config.huge_pages = huge_pages();
   config.min_address = FLAG_IS_CMDLINE(HeapBaseMinAddress) ? HeapBaseMinAddress : 0;
+  config.pre_touch = AlwaysPreTouch;
 
   ThirdPartyHeapRange range;
   ThirdPartyHeapBinTable bins;

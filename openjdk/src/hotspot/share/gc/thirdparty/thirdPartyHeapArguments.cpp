@@ -39,12 +39,12 @@ void ThirdPartyHeapArguments::check_supported_flags() {
 }
 
 // What would do nothing says so: one line a flag.
-void ThirdPartyHeapArguments::warn_of_ignored_flags() {
+void ThirdPartyHeapArguments::warn_of_ignored_flags(const ThirdPartyHeapPlan& plan) {
   struct { bool set; const char* what; const char* why; } ignored[] = {
-    { UseNUMA && FLAG_IS_CMDLINE(UseNUMA),               "-XX:+UseNUMA",           "memory lies where it is touched first" },
     { UseLargePages && FLAG_IS_CMDLINE(UseLargePages) && !UseTransparentHugePages,
                                                          "-XX:+UseLargePages",     "-XX:+UseTransparentHugePages has" },
-    { AlwaysPreTouch && FLAG_IS_CMDLINE(AlwaysPreTouch), "-XX:+AlwaysPreTouch",    "the heap has no memory before it is used" },
+    { AlwaysPreTouch && FLAG_IS_CMDLINE(AlwaysPreTouch) && !plan.supports_pre_touch,
+                                                         "-XX:+AlwaysPreTouch",    "with this plan it has no memory before it is used" },
     { FLAG_IS_CMDLINE(MaxGCPauseMillis),                 "-XX:MaxGCPauseMillis",   "pauses have no goal" },
     { FLAG_IS_CMDLINE(NewSize) || FLAG_IS_CMDLINE(MaxNewSize),
                                                          "The size of the young generation", "plans that have one take the plugin's option nursery" },
@@ -79,10 +79,10 @@ void ThirdPartyHeapArguments::disable_compressed_oops() {
 void ThirdPartyHeapArguments::initialize() {
   GCArguments::initialize();
   check_supported_flags();
-  warn_of_ignored_flags();
 
   ThirdPartyHeapLoader::load();
   const ThirdPartyHeapPlan& plan = ThirdPartyHeapLoader::configure();
+  warn_of_ignored_flags(plan);
 
   const size_t max_heap = MAX3(MaxHeapSize, InitialHeapSize, MinHeapSize);
   if (max_heap < plan.min_heap_size) {

@@ -5,6 +5,7 @@
 #define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPARGUMENTS_HPP
 
 #include "gc/shared/gcArguments.hpp"
+#include "gc/thirdparty/thirdPartyHeapPlugin.h"
 #include "jni.h"
 
 // Flag processing for the third-party heap: loads the plugin, hands it its
@@ -12,7 +13,7 @@
 class ThirdPartyHeapArguments : public GCArguments {
 private:
   static void check_supported_flags();
-  static void warn_of_ignored_flags();
+  static void warn_of_ignored_flags(const ThirdPartyHeapPlan& plan);
   static void set_gc_threads(uint from_plugin);
   static void disable_compressed_oops();
 

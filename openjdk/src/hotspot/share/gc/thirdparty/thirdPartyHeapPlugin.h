@@ -135,6 +135,7 @@ typedef struct ThirdPartyHeapPlan {
   uint32_t    supports_compressed_oops; /* 0: objects may lie where narrow oops cannot reach */
   uint32_t    gc_threads;           /* "threads" as set by an option, 0 if not set */
   uint32_t    barrier;              /* what stores of references need: a ThirdPartyHeapBarrier */
+  uint32_t    supports_pre_touch;   /* heeds ThirdPartyHeapConfig.pre_touch */
 } ThirdPartyHeapPlan;
 
 /* The barriers that a plan can ask for. */
@@ -194,6 +195,7 @@ typedef struct ThirdPartyHeapConfig {
   uint32_t max_heap_free_ratio;     /* ... and at most */
   uint32_t huge_pages;              /* a ThirdPartyHeapHugePages */
   uint64_t min_address;             /* with compressed oops, the heap lies behind it */
+  uint32_t pre_touch;               /* min_heap_size bytes are made resident now, and stay so */
 } ThirdPartyHeapConfig;
 
 /*

@@ -145,6 +145,9 @@ static void vm_report_discovered_references(uint64_t soft, uint64_t weak, uint64
 static void vm_memory_mapped(const void* start, uint64_t bytes, int32_t is_heap) {
   const MEMFLAGS flag = is_heap ? mtJavaHeap : mtGC;
   MemTracker::record_virtual_memory_reserve_and_commit((void*)start, bytes, NativeCallStack::empty_stack(), flag);
+  if (is_heap && UseNUMAInterleaving) {
+    os::numa_make_global((char*)start, bytes);
+  }
 }
 
 static uint64_t vm_debug_object_size(const void* object) {
