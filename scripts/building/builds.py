@@ -91,6 +91,11 @@ builds:
 """
 # HotSpot's own, which need no plugin.
 COLLECTORS = ("Serial", "Parallel", "G1")
+# The defaults of the OS's pages turned round: ours has huge ones, HotSpot's have not.
+TURNED_ROUND = {
+    "ms-64k-small-pages": "jdk|common|ms_64k|small_pages|mmtk_gc-MarkSweep",
+    "hotspot-Serial-huge-pages": "jdk|common|huge_pages|hotspot_gc-Serial",
+}
 
 
 def labels(name, build):
@@ -111,6 +116,7 @@ def configurations(builds):
         for label, plan in labels(name, builds[name]).items():
             lines.append(f'  {label}: "jdk|common|{modifier}|mmtk_gc-{plan}"\n')
     lines += [f'  hotspot-{each}: "jdk|common|hotspot_gc-{each}"\n' for each in COLLECTORS]
+    lines += [f'  {label}: "{configuration}"\n' for label, configuration in TURNED_ROUND.items()]
     lines.append("\nmodifiers:\n")
     for name, modifier in modifiers.items():
         flags = f"-XX:+UseThirdPartyHeap -XX:ThirdPartyHeapPlugin={name}"
