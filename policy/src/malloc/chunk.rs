@@ -81,7 +81,7 @@ impl Chunk {
     /// cell of a huge chunk, whose header is 4 MiB below.
     #[inline(always)]
     pub fn start_of(address: usize) -> usize {
-        (address - 1) & !(CHUNK_BYTES - 1)
+        address.wrapping_sub(1) & !(CHUNK_BYTES - 1)
     }
 
     /// The number of the header for a block that begins at `page`.

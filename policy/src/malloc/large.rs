@@ -19,6 +19,7 @@ pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
     let Some(block) = block else {
         return 0;
     };
+    block.secret.renew(&heap.numbers, block.cell_bytes.get(), 1);
     block.used.set(1);
     block.capacity.set(1);
     block
