@@ -9,7 +9,7 @@
 //!  default heap  --->  direct   size -> first block -->    free         handed out from here: load, test, load, store
 //!  (one TLS load)      queues   by bin, may have cells     local_free   freed by the owner since
 //!                      full     no free cell, or one cell  thread_free  freed by others: ThreadFree
-//!                      empty    kept for a while        owner        whose, FULL or not; 0: abandoned
+//!                      empty    kept for a while           owner        whose, FULL or not; 0: abandoned
 //!                      delayed  first frees by others in   used, capacity, reserved
 //!                               blocks of the full list
 //!

@@ -9,9 +9,11 @@ machine.json and plots; an interrupted measurement goes on where it stopped. Cal
 import argparse
 import csv
 import json
+import math
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -39,15 +41,17 @@ OPERATIONS = {
     "blow-up": 5_000_000,
     "cfrac": 20_000,
     "espresso": 30,
+    # Files. A dozen seconds.
+    "cxx-build": 3,
 }
-ONE_THREAD = ("cfrac", "espresso")
+ONE_THREAD = ("cfrac", "espresso", "cxx-build")
 # Of these, what they hold is that of a queue whose length is chance.
 MEMORY_BY_CHANCE = ("xmalloc-test",)
 COLUMNS = ("program", "threads", "operations", "allocator", "round", "wall", "user", "system", "peak_kib")
 # Frees nothing: it says what the programs cost without an allocator, and is no competitor. Memory does not suffice for
 # the other programs.
 BOUND = "bump"
-BOUNDED = ("cache-scratch", "cache-thrash", "threadtest", "alloc-test", "mstress", "cfrac", "espresso")
+BOUNDED = ("cache-scratch", "cache-thrash", "threadtest", "alloc-test", "mstress", "cfrac", "espresso", "cxx-build")
 OURS = "shardsweep"
 
 
@@ -57,8 +61,9 @@ def main() -> int:
     try:
         libraries = dict(_library(each) for each in options.allocators)
         options.folder.mkdir(parents=True, exist_ok=True)
-        if not options.report:
-            measure(options, libraries)
+        if not options.report and not measure(options, libraries):
+            print(f"malloc-bench: stopped after {options.minutes:g} minutes: the same command goes on", flush=True)
+            return 0
         report(options.folder, options.baseline)
     except UserError as error:
         print(f"malloc-bench: {error}", file=sys.stderr)
@@ -77,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", default="1,2,4,8,16", help="numbers of threads (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=10, help="runs of each (default: %(default)s)")
     parser.add_argument("--share", type=float, default=1.0, help="share of the operations, for a try (default: 1)")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="time after which it stops (default: none)")
     parser.add_argument("--baseline", default="mimalloc3", help="tables are relative to it (default: %(default)s)")
     parser.add_argument("--report", action="store_true", help="measure nothing: tables and plots again")
     parser.add_argument("allocators", nargs="*", metavar="NAME=LIBRARY", help="no library: the C library's own malloc")
@@ -105,8 +111,9 @@ def _grid(options: argparse.Namespace) -> list[tuple[str, int, int]]:
     return points
 
 
-def measure(options: argparse.Namespace, libraries: dict[str, str]) -> None:
-    """Runs what results.csv does not have yet."""
+def measure(options: argparse.Namespace, libraries: dict[str, str]) -> bool:
+    """Runs what results.csv does not have yet. Returns whether that is all of it."""
+    end = time.monotonic() + 60 * options.minutes
     grid, file = _grid(options), options.folder / "results.csv"
     facts = options.folder / "machine.json"
     if not facts.exists():
@@ -127,12 +134,15 @@ def measure(options: argparse.Namespace, libraries: dict[str, str]) -> None:
                 for name, library in libraries.items():
                     if (*point, name, turn) in done or (name == BOUND and point[0] not in BOUNDED):
                         continue
+                    if time.monotonic() >= end:
+                        return False
                     said, numbers = _run(options.programs_in, point, library)
                     if says.setdefault(point, said) != said:
                         raise UserError(f"{point[0]} says '{said}' on {name}, not '{says[point]}'")
                     writer.writerow((*point, name, turn, *numbers))
                     output.flush()
             print(f"malloc-bench: round {turn} of {options.rounds} is done", flush=True)
+    return True
 
 
 def _digests(libraries: dict[str, str]) -> dict[str, str]:
