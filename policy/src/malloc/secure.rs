@@ -70,14 +70,14 @@ impl Secret {
         }
     }
 
-    /// What is written into a free cell for the link `next`.
+    /// What is written into a free cell for the link `next`. Its halves change places, so that who overwrites the first bytes alone changes
+    /// the upper bits of an address, too.
     #[inline(always)]
     pub fn hide(&self, next: usize) -> usize {
         if !ON {
             return next;
         }
-        let key = self.key.get();
-        (next ^ key).rotate_left(key as u32 & 63)
+        (next ^ self.key.get()).rotate_left(32)
     }
 
     /// The link that was hidden as `word`.
@@ -86,8 +86,7 @@ impl Secret {
         if !ON {
             return word;
         }
-        let key = self.key.get();
-        word.rotate_right(key as u32 & 63) ^ key
+        word.rotate_left(32) ^ self.key.get()
     }
 
     /// The block was released.
