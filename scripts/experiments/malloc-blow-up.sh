@@ -25,17 +25,17 @@ samples() {
 }
 
 main() {
-  local cells=${1-7200000000} name file=$ROOT/results/malloc/blow-up.csv
+  local cells=${1-7200000000} name file=$ROOT/results/malloc/blow-up.csv partial=$OUT/malloc/blow-up.csv
   [[ $cells =~ ^[0-9]+$ ]] || die "how many cells? '$cells' is no number"
   need_packages gcc libc6-dev
   ../building/malloc.sh
   ../building/malloc.sh secure
   mkdir -p "$OUT/malloc/bench" "$ROOT/results/malloc"
   gcc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$PROGRAM" "$ROOT/malloc/benchmarks/blow-up.c" -pthread
-  echo "allocator,cells,seconds,resident_kib" >"$file.partial"
-  samples shardsweep "$OUT/libshardsweep_malloc.so" "$cells" >>"$file.partial"
-  samples shardsweep-secure "$OUT/libshardsweep_malloc_secure.so" "$cells" >>"$file.partial"
-  mv "$file.partial" "$file"
+  echo "allocator,cells,seconds,resident_kib" >"$partial"
+  samples shardsweep "$OUT/libshardsweep_malloc.so" "$cells" >>"$partial"
+  samples shardsweep-secure "$OUT/libshardsweep_malloc_secure.so" "$cells" >>"$partial"
+  mv "$partial" "$file"
   for name in shardsweep shardsweep-secure; do
     awk -F, -v name=$name '$1 == name { time[++n] = $3; held[n] = $4 }
       END {

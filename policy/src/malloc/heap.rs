@@ -4,7 +4,7 @@
 use super::arena::ARENA;
 use super::block::{Block, SINGLE};
 use super::cell;
-use super::chunk::{block_of, MIN_BLOCK_PAGES};
+use super::chunk::{block_of, BLOCK_ALIGN, MIN_BLOCK_PAGES};
 use super::queue::Queue;
 use super::secure::{self, Numbers, Wrong, GUARD_PAGES};
 use super::{abandoned, large, os, release, sizes, thread};
@@ -273,7 +273,9 @@ impl Heap {
             return Some(block);
         }
         let bytes = bin.cell_bytes();
-        let pages = (sizes::block_pages(bytes) + GUARD_PAGES).max(MIN_BLOCK_PAGES);
+        let pages = (sizes::block_pages(bytes) + GUARD_PAGES)
+            .next_multiple_of(BLOCK_ALIGN)
+            .max(MIN_BLOCK_PAGES);
         let block = ARENA.claim(bin.index() as u8, bytes, pages, 1)?;
         block.heap.store(self.as_mut_pointer(), Relaxed);
         block.owner.store(self.owner(), Relaxed);
