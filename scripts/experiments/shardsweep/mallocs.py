@@ -53,6 +53,8 @@ COLUMNS = ("program", "threads", "operations", "allocator", "round", "wall", "us
 BOUND = "bump"
 BOUNDED = ("cache-scratch", "cache-thrash", "threadtest", "alloc-test", "mstress", "cfrac", "espresso", "cxx-build")
 OURS = "shardsweep"
+# The column of a measure, its title, and the programs without it.
+MEASURES = (("wall", "Time", ()), ("peak_kib", "Peak resident memory", MEMORY_BY_CHANCE))
 
 
 def main() -> int:
@@ -163,13 +165,13 @@ def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, 
     return done.stdout.strip(), (*(f"{int(each) / 1e6:.6f}" for each in micros), peak)
 
 
-def medians(folder: Path) -> pd.DataFrame:
-    """Median of time and memory of each point and allocator. Raises UserError if nothing is measured."""
+def _rows(folder: Path) -> pd.DataFrame:
+    """All runs. Raises UserError if there is none."""
     file = folder / "results.csv"
     rows = pd.read_csv(file) if file.is_file() else pd.DataFrame(columns=COLUMNS)
     if rows.empty:
         raise UserError(f"{folder} has no measurement yet")
-    return rows.groupby(["program", "threads", "allocator"], sort=False)[["wall", "peak_kib"]].median().reset_index()
+    return rows
 
 
 def ratios(table: pd.DataFrame, column: str, baseline: str) -> pd.DataFrame:
@@ -183,9 +185,12 @@ def ratios(table: pd.DataFrame, column: str, baseline: str) -> pd.DataFrame:
 
 def report(folder: Path, baseline: str) -> None:
     """Writes tables.md and the plots."""
-    table = medians(folder)
-    parts = [f"Medians, relative to {baseline}. Below 1 is better. `{BOUND}` frees nothing.\n"]
-    for column, title, left_out in (("wall", "Time", ()), ("peak_kib", "Peak resident memory", MEMORY_BY_CHANCE)):
+    points = _rows(folder).groupby(["program", "threads", "allocator"], sort=False)
+    table = points[["wall", "peak_kib"]].median().reset_index()
+    runs = sorted({points.size().min(), points.size().max()})
+    head = f"Medians of {' to '.join(map(str, runs))} runs, relative to {baseline}. Below 1 is better. `{BOUND}` frees nothing.\n"
+    parts = [head]
+    for column, title, left_out in MEASURES:
         relative = ratios(table[~table["program"].isin(left_out)], column, baseline)
         means = relative.apply(lambda column: stats.gmean(column.dropna()))
         head = ["program", "threads", *relative.columns]
@@ -202,22 +207,30 @@ def report(folder: Path, baseline: str) -> None:
 
 
 def _goals(table: pd.DataFrame) -> str:
-    """Ours against the best of the mimallocs, point by point."""
-    wide = table.pivot(index=["program", "threads"], columns="allocator", values="wall")
-    rivals = [name for name in wide if name.startswith("mimalloc")]
-    if OURS not in wide or not rivals:
-        return ""
-    against = (wide[OURS] / wide[rivals].min(axis=1)).dropna()
+    """Ours against the best of the mimallocs, point by point, and secure mode against ours."""
+    rivals = [name for name in table["allocator"].unique() if name.startswith("mimalloc")]
+    lines = []
+    for column, title, left_out in MEASURES:
+        rows = table[~table["program"].isin(left_out)]
+        wide = rows.pivot(index=["program", "threads"], columns="allocator", values=column)
+        if OURS in wide and rivals:
+            best = wide[rivals].min(axis=1)
+            lines.append(f"{title} of {OURS} relative to the best of {', '.join(rivals)} {_spread(wide[OURS] / best)}")
+        if OURS in wide and f"{OURS}-secure" in wide:
+            lines.append(f"{title} of secure mode relative to {OURS} {_spread(wide[f'{OURS}-secure'] / wide[OURS])}")
+    return "\n".join(lines) + "\n"
+
+
+def _spread(against: pd.Series) -> str:
+    """Mean and worst of ratios by program and threads."""
+    against = against.dropna()
+    programs = against.groupby("program").apply(stats.gmean)
     worst = against.idxmax()
-    text = (
-        f"Time of {OURS} relative to the best of {', '.join(rivals)} at each point: geometric mean "
-        f"{stats.gmean(against):.3f}, at worst {against.max():.2f} in {worst[0]} with {worst[1]} threads.\n"
+    return (
+        f"at each point: geometric mean {stats.gmean(against):.3f}; of a program's numbers of threads at most "
+        f"{programs.max():.2f}, {programs.idxmax()}; of all points at most {against.max():.2f}, "
+        f"{worst[0]} with {worst[1]} threads.\n"
     )
-    secure = f"{OURS}-secure"
-    if secure in wide:
-        mean = stats.gmean((wide[secure] / wide[OURS]).dropna())
-        text += f"Secure mode relative to {OURS}: geometric mean {mean:.3f}.\n"
-    return text
 
 
 def _plot(folder: Path, relative: pd.DataFrame, column: str, title: str) -> None:
