@@ -26,8 +26,8 @@ PAGE_TEMPLATE, PAGE = "README.md.jinja", "README.md"
 FRONT_TEMPLATE = "front.md.jinja"
 BEGIN, END = "<!-- begin: made by `shardsweep results` -->", "<!-- end -->"
 # What a result depends on. A commit that differs from the checkout in one of these has other code. The Serviceability Agent runs
-# in a process of its own; its patch adds to the JVM a table that only it reads. The malloc is in no plugin; of the build that loads it
-# nothing is claimed.
+# in a process of its own; its patch adds to the JVM a table that only it reads. The malloc is in no plugin; of the build that
+# loads it nothing is claimed.
 NO_CODE = (
     ":!*.md",
     ":!*/test/*",
