@@ -119,7 +119,8 @@ def measure(options: argparse.Namespace, libraries: dict[str, str]) -> bool:
     grid, file = _grid(options), options.folder / "results.csv"
     facts = options.folder / "machine.json"
     if not facts.exists():
-        write_whole(facts, json.dumps({"machine": machine.host(), "libraries": _digests(libraries)}, indent=1) + "\n")
+        what = {"machine": machine.host(), "revision": machine.revision(), "libraries": _digests(libraries)}
+        write_whole(facts, json.dumps(what, indent=1) + "\n")
     elif json.loads(facts.read_text())["libraries"] != _digests(libraries):
         raise UserError(f"{options.folder} was measured with other libraries: take another folder")
     done = set()
