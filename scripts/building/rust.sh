@@ -16,3 +16,13 @@ need_rust() {
     die "cargo $found is older than $RUST_MINIMUM: run \`rustup update\`, or \`apt-get install rustc-web cargo-web\` in place of rustc"
   fi
 }
+
+# crate_folder MANIFEST CRATE: where cargo has the crate that the lock file of the manifest fixes, which it has checked. Needs Python.
+crate_folder() {
+  local manifest
+  manifest=$(cargo metadata --quiet --manifest-path "$1" --format-version 1 --all-features --locked |
+    CRATE=$2 python3 -c 'import json, os, sys
+print(*(p["manifest_path"] for p in json.load(sys.stdin)["packages"] if p["name"] == os.environ["CRATE"]))')
+  [[ -e $manifest ]] || die "cargo does not say where the crate $2 is"
+  echo "${manifest%/*}"
+}

@@ -3,7 +3,7 @@
 #
 # Measures our malloc and others under the programs of malloc/benchmarks, in turn: time and peak resident memory, into
 # results/malloc. What is missing is built or installed. Interrupted, the same command goes on.
-# Usage: malloc-bench.sh [--rounds N] [--threads 1,2] [--programs larson,cfrac] [--share 0.1] [--folder DIR] [--report]
+# Usage: malloc-bench.sh [--rounds N] [--threads 1,2] [--programs larson,cfrac] [--share 0.1] [--minutes N] [--folder DIR] [--report]
 set -euo pipefail
 # Paths in the arguments are relative to where this was called: no change of directory here.
 # shellcheck source=../lib.sh
@@ -24,13 +24,15 @@ build_programs() {
       *) gcc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$BENCH/$name" "$source" -pthread ;;
     esac
   done
+  install -m 755 "$ROOT/malloc/benchmarks/cxx-build.sh" "$BENCH/cxx-build"
 }
 
 main() {
-  need_packages gcc libc6-dev python3 python3-venv libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2
+  need_packages gcc g++ libc6-dev python3 python3-venv libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2
   "$ROOT/scripts/building/malloc.sh"
   "$ROOT/scripts/building/malloc.sh" secure
   [[ -e $OUT/mimalloc/libmimalloc1.so && -e $OUT/mimalloc/libmimalloc3.so ]] || "$ROOT/scripts/building/mimalloc.sh" 1 3
+  "$ROOT/scripts/building/rivals.sh"
   "$ROOT/scripts/experiments/venv.sh"
   build_programs
   "$OUT/venv/bin/python" -m shardsweep.mallocs --programs-in "$BENCH" --folder "$ROOT/results/malloc" "$@" \
@@ -43,6 +45,8 @@ main() {
     jemalloc="$DEBIAN/libjemalloc.so.2" \
     tcmalloc="$DEBIAN/libtcmalloc_minimal.so.4" \
     tbb="$DEBIAN/libtbbmalloc_proxy.so.2" \
+    snmalloc="$OUT/malloc/libsnmalloc.so" \
+    rpmalloc="$OUT/malloc/librpmalloc.so" \
     bump="$BENCH/libbump.so"
 }
 

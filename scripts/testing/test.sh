@@ -13,7 +13,7 @@ QUICK=(shell lint rust-units build code bad-input counters python-quick)
 
 test_shell() {
   need_packages shellcheck patch rsync
-  (cd "$ROOT" && shellcheck -x -P SCRIPTDIR scripts/*.sh scripts/*/*.sh .ci/run)
+  (cd "$ROOT" && shellcheck -x -P SCRIPTDIR scripts/*.sh scripts/*/*.sh malloc/benchmarks/*.sh .ci/run)
   ./test-jdk-tree.sh
 }
 

@@ -65,7 +65,8 @@ fn is_zero(cell: usize) -> bool {
 /// It was not freed before, and is not used any further.
 #[inline(always)]
 pub unsafe fn free(pointer: *mut u8) {
-    if !pointer.is_null() {
+    // In secure mode, what tells addresses in a chunk from others tells null, too.
+    if secure::ON || !pointer.is_null() {
         // SAFETY: promised by the caller.
         unsafe { release::free(pointer.expose_provenance()) };
     }

@@ -4,8 +4,9 @@
 //! Nothing here is locked, so a thread that a fork left behind in the middle of it stops nobody. Chunks stay mapped:
 //! what is free in them is given back to the OS page by page, after a delay.
 
-use super::block::Block;
-use super::chunk::{Chunk, HEADER_PAGES, MAX_BLOCK_PAGES};
+use super::block::{Block, SINGLE};
+use super::chunk::{Chunk, BLOCK_ALIGN, HEADER_PAGES, MAX_BLOCK_PAGES};
+use super::secure::GUARD_PAGES;
 use super::{options, os};
 use crate::config::{CHUNK_BYTES, PAGE_BYTES};
 use crate::pages::{runs, Source, Wanted, CHUNK_PAGES};
@@ -86,13 +87,17 @@ impl Arena {
         let wanted = Wanted {
             least: pages,
             most: pages,
-            align,
+            align: align.max(BLOCK_ALIGN),
         };
         let (chunk, run, dirty) = self.find(wanted).or_else(|| self.add_chunk(wanted))?;
         let slot = Chunk::slot(run.start);
         chunk.set_slots(run.clone(), slot);
         let block = chunk.block(slot);
-        let start = chunk.start() + run.start * PAGE_BYTES;
+        // What is one cell ends at the guard page.
+        let start = match bin {
+            SINGLE => chunk.start() + (run.end - GUARD_PAGES) * PAGE_BYTES - cell_bytes,
+            _ => chunk.start() + run.start * PAGE_BYTES,
+        };
         chunk.guards.set(chunk, run.clone());
         block.init(bin, cell_bytes, start, run);
         block.fresh.set(dirty == 0);
@@ -115,7 +120,7 @@ impl Arena {
         source: Source,
         wanted: Wanted,
     ) -> Option<(&'static Chunk, Range<usize>, usize)> {
-        let shortest = wanted.align == 1 && wanted.least <= super::chunk::MIN_BLOCK_PAGES;
+        let shortest = wanted.align == BLOCK_ALIGN && wanted.least <= super::chunk::MIN_BLOCK_PAGES;
         for word in 0..self.len().div_ceil(64) {
             let mut bits = self.room[word].load(Relaxed);
             while bits != 0 {
@@ -224,7 +229,7 @@ impl Arena {
         let chunk = unsafe { Chunk::at(Chunk::start_of(block.start.get() + 1)) };
         let start = block.first_page.get() as usize;
         let end = start + block.pages.get() as usize;
-        let touched = if block.fresh.get() {
+        let touched = if block.fresh.get() && !block.is_single() {
             start + block.touched_bytes().div_ceil(PAGE_BYTES)
         } else {
             end

@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8};
 
 /// Pages of the shortest block.
 pub(crate) const MIN_BLOCK_PAGES: usize = 16;
+/// A block begins at a multiple of so many pages: with guard pages so that the ends of most blocks stay where they are.
+pub(crate) const BLOCK_ALIGN: usize = if secure::ON { MIN_BLOCK_PAGES } else { 1 };
 const SLOTS: usize = CHUNK_PAGES / MIN_BLOCK_PAGES;
 /// Pages of a chunk that hold its header.
 pub(crate) const HEADER_PAGES: usize =
@@ -81,7 +83,7 @@ impl Chunk {
     /// cell of a huge chunk, whose header is 4 MiB below.
     #[inline(always)]
     pub fn start_of(address: usize) -> usize {
-        (address - 1) & !(CHUNK_BYTES - 1)
+        address.wrapping_sub(1) & !(CHUNK_BYTES - 1)
     }
 
     /// The number of the header for a block that begins at `page`.

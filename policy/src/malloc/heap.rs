@@ -4,10 +4,10 @@
 use super::arena::ARENA;
 use super::block::{Block, SINGLE};
 use super::cell;
-use super::chunk::{block_of, MIN_BLOCK_PAGES};
+use super::chunk::{block_of, BLOCK_ALIGN, MIN_BLOCK_PAGES};
 use super::queue::Queue;
-use super::secure::{self, Wrong, GUARD_PAGES};
-use super::{abandoned, large, release, sizes, thread};
+use super::secure::{self, Numbers, Wrong, GUARD_PAGES};
+use super::{abandoned, large, os, release, sizes, thread};
 use crate::size_class::{Bin, MAX_BINS, SMALL_BYTES};
 use crate::thread_free::DelayedFree;
 use std::cell::Cell;
@@ -16,6 +16,10 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// Calls of the generic path for which a bin keeps its only block although it is empty.
 const RETIRE_CALLS: u8 = 16;
+/// Pages of empty blocks that a heap keeps at most, besides those. Guard pages cost a call of the OS where a block comes or goes.
+const EMPTY_PAGES: usize = if secure::ON { 1024 } else { 256 };
+/// After so many milliseconds, half of these are released.
+const EMPTY_TIME: u64 = 10;
 /// How many cells a thread may use again that it freed without a generic call between.
 const SHORT_CELLS: u32 = 512;
 /// Generic calls between looks at the time.
@@ -46,6 +50,13 @@ pub struct Heap {
     queues: [Queue; MAX_BINS],
     /// Blocks without a free cell, and those of one cell.
     full: Queue,
+    /// Empty blocks that the heap keeps for their bins, the one that was empty longest last.
+    empty: Queue,
+    empty_pages: Cell<usize>,
+    /// When some of them are released, in milliseconds.
+    empty_until: Cell<u64>,
+    /// By bin whether one of them may be of it.
+    empty_bins: Cell<u128>,
     /// Cells of those that other threads freed.
     pub(crate) delayed: DelayedFree,
     /// The default heap of the thread.
@@ -58,6 +69,8 @@ pub struct Heap {
     /// By bin whether its only block is empty.
     retired: Cell<u128>,
     in_deferred_free: Cell<bool>,
+    /// For the secrets of blocks.
+    pub(crate) numbers: Numbers,
 }
 
 // SAFETY: other threads use `delayed` alone, which is atomic; the empty heap is never written to.
@@ -73,6 +86,10 @@ impl Heap {
         direct: [const { Cell::new(&raw const EMPTY_BLOCK) }; SMALL_BYTES / 8 + 1],
         queues: [const { Queue::EMPTY }; MAX_BINS],
         full: Queue::EMPTY,
+        empty: Queue::EMPTY,
+        empty_pages: Cell::new(0),
+        empty_until: Cell::new(0),
+        empty_bins: Cell::new(0),
         delayed: DelayedFree::new(),
         thread: Cell::new(std::ptr::null()),
         next: Cell::new(std::ptr::null()),
@@ -80,6 +97,7 @@ impl Heap {
         short_cells: Cell::new(0),
         retired: Cell::new(0),
         in_deferred_free: Cell::new(false),
+        numbers: Numbers::NONE,
     };
 
     /// Makes the heap one of the thread with default heap `thread`.
@@ -131,7 +149,7 @@ impl Heap {
         if first.free.get() == 0 {
             let cells = first.capacity.get() - first.used.get();
             let left = self.short_cells.get().checked_sub(cells)?;
-            if first.secret.coin() {
+            if first.secret.once_in(16) {
                 return None;
             }
             self.short_cells.set(left);
@@ -160,6 +178,11 @@ impl Heap {
         self.free_delayed();
         self.release_retired();
         if beat % CALLS_PER_LOOK == 0 {
+            let now = os::milliseconds();
+            if now >= self.empty_until.get() {
+                self.empty_until.set(now + EMPTY_TIME);
+                self.release_empty(self.empty_pages.get() / 2);
+            }
             ARENA.reset_if_due();
         }
         if beat % CALLS_PER_COLLECTION == 0 {
@@ -215,8 +238,8 @@ impl Heap {
     fn find(&self, bin: Bin) -> Option<&'static Block> {
         let mut found = None;
         for block in self.queues[bin.index()].iter() {
-            // A coin decides whether fresh pages come before freed cells, so that addresses are hard to foretell.
-            if !(block.free.get() == 0 && block.secret.coin() && block.grow()) {
+            // By chance fresh pages come before freed cells, so that addresses are hard to foretell.
+            if !(block.free.get() == 0 && block.secret.once_in(16) && block.grow()) {
                 block.collect();
             }
             if block.free.get() == 0 && !block.grow() {
@@ -224,7 +247,7 @@ impl Heap {
                 continue;
             }
             // By chance the one after the first.
-            let other = found.is_none() && block.secret.coin();
+            let other = found.is_none() && block.secret.once_in(2);
             found = Some(block);
             if !other {
                 break;
@@ -240,15 +263,26 @@ impl Heap {
 
     /// A block of the bin with free cells that was of no heap.
     fn fresh(&self, bin: Bin) -> Option<&'static Block> {
+        if let Some(block) = self.take_empty(bin) {
+            // It may have been full when it fell empty.
+            block.thread_free.set_delayed(false);
+            self.push_front(block);
+            return Some(block);
+        }
         if let Some(block) = abandoned::adopt(self, bin) {
             return Some(block);
         }
         let bytes = bin.cell_bytes();
-        let pages = (sizes::block_pages(bytes) + GUARD_PAGES).max(MIN_BLOCK_PAGES);
+        let pages = (sizes::block_pages(bytes) + GUARD_PAGES)
+            .next_multiple_of(BLOCK_ALIGN)
+            .max(MIN_BLOCK_PAGES);
         let block = ARENA.claim(bin.index() as u8, bytes, pages, 1)?;
         block.heap.store(self.as_mut_pointer(), Relaxed);
         block.owner.store(self.owner(), Relaxed);
         block.thread_free.set_delayed(false);
+        block
+            .secret
+            .renew(&self.numbers, bytes, block.reserved.get());
         block.grow();
         self.push_front(block);
         Some(block)
@@ -320,7 +354,7 @@ impl Heap {
         }
     }
 
-    /// A block fell empty: the only one of its bin is kept for a while, any other is released.
+    /// A block fell empty: the only one of its bin stays first for a while.
     pub(crate) fn retire(&self, block: &Block) {
         let keep = !block.is_full_listed()
             && block.cell_bytes.get() <= sizes::MAX_SMALL_BYTES
@@ -330,6 +364,56 @@ impl Heap {
             self.retired.set(self.retired.get() | 1 << block.bin.get());
         } else {
             self.remove(block);
+            self.put_empty(block);
+        }
+    }
+
+    /// Keeps an empty block, which is in no queue, or else releases it.
+    fn put_empty(&self, block: &Block) {
+        if block.is_single() {
+            release::release(block);
+            return;
+        }
+        self.empty.push_front(block);
+        self.empty_pages
+            .set(self.empty_pages.get() + block.pages.get() as usize);
+        self.empty_bins
+            .set(self.empty_bins.get() | 1 << block.bin.get());
+        self.release_empty(EMPTY_PAGES);
+    }
+
+    /// An empty block of the bin that was kept.
+    fn take_empty(&self, bin: Bin) -> Option<&'static Block> {
+        if self.empty_bins.get() >> bin.index() & 1 == 0 {
+            return None;
+        }
+        let mut all = self.empty.iter();
+        let found = all.find(|block| block.bin.get() as usize == bin.index());
+        match found {
+            Some(block) => {
+                self.remove_empty(block);
+                block.collect();
+            }
+            None => self
+                .empty_bins
+                .set(self.empty_bins.get() & !(1 << bin.index())),
+        }
+        found
+    }
+
+    fn remove_empty(&self, block: &Block) {
+        self.empty.remove(block);
+        self.empty_pages
+            .set(self.empty_pages.get() - block.pages.get() as usize);
+    }
+
+    /// Releases empty blocks, those first that were empty longest, until `pages` of them are left.
+    fn release_empty(&self, pages: usize) {
+        while self.empty_pages.get() > pages {
+            let Some(block) = self.empty.last() else {
+                return;
+            };
+            self.remove_empty(block);
             release::release(block);
         }
     }
@@ -353,7 +437,7 @@ impl Heap {
                 }
                 if block.used.get() == 0 {
                     self.remove(block);
-                    release::release(block);
+                    self.put_empty(block);
                 }
             }
             self.retired.set(self.retired.get() & !(1 << bin));
@@ -367,6 +451,7 @@ impl Heap {
             self.call_deferred_free(true);
         }
         self.free_delayed();
+        self.release_empty(0);
         for block in self.full.iter().filter(|block| !block.is_single()) {
             block.collect();
             if block.free.get() != 0 {
@@ -413,6 +498,7 @@ impl Heap {
             }
         }
         self.free_delayed();
+        self.release_empty(0);
         for block in blocks() {
             self.remove(block);
             block.retire.set(0);

@@ -3,7 +3,7 @@
 
 use super::arena::ARENA;
 use super::block::{Block, SINGLE};
-use super::chunk::{Chunk, HEADER_PAGES, MAX_BLOCK_PAGES, MIN_BLOCK_PAGES};
+use super::chunk::{Chunk, BLOCK_ALIGN, HEADER_PAGES, MAX_BLOCK_PAGES, MIN_BLOCK_PAGES};
 use super::heap::Heap;
 use super::secure::{self, GUARD_PAGES};
 use super::{os, release};
@@ -19,6 +19,7 @@ pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
     let Some(block) = block else {
         return 0;
     };
+    block.secret.renew(&heap.numbers, block.cell_bytes.get(), 1);
     block.used.set(1);
     block.capacity.set(1);
     block
@@ -30,8 +31,12 @@ pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
 }
 
 fn in_chunk(bytes: usize, align: usize) -> Option<&'static Block> {
-    let align = align.div_ceil(PAGE_BYTES);
-    let pages = bytes / PAGE_BYTES + GUARD_PAGES;
+    let mut pages = bytes / PAGE_BYTES + GUARD_PAGES;
+    if align <= PAGE_BYTES {
+        // The cell is at its end.
+        pages = pages.next_multiple_of(BLOCK_ALIGN);
+    }
+    let align = align.div_ceil(PAGE_BYTES).max(BLOCK_ALIGN);
     if pages + HEADER_PAGES.next_multiple_of(align) - HEADER_PAGES > MAX_BLOCK_PAGES {
         return None;
     }

@@ -9,8 +9,9 @@
 //!  default heap  --->  direct   size -> first block -->    free         handed out from here: load, test, load, store
 //!  (one TLS load)      queues   by bin, may have cells     local_free   freed by the owner since
 //!                      full     no free cell, or one cell  thread_free  freed by others: ThreadFree
-//!                      delayed  first frees by others in   owner        whose, FULL or not; 0: abandoned
-//!                               blocks of the full list    used, capacity, reserved
+//!                      empty    kept for a while           owner        whose, FULL or not; 0: abandoned
+//!                      delayed  first frees by others in   used, capacity, reserved
+//!                               blocks of the full list
 //!
 //!  Arena: chunks of 4 MiB; a block is a run of a chunk's pages, claimed in a bitmap; cells above 64 KiB are a block each;
 //!         cells that no chunk holds are a mapping each.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicI64};
 
 /// Milliseconds until free pages go back to the OS: [`ResetDelay`](Option::ResetDelay).
-static RESET_DELAY: AtomicI64 = AtomicI64::new(10);
+static RESET_DELAY: AtomicI64 = AtomicI64::new(100);
 static SHOW_STATS: AtomicBool = AtomicBool::new(false);
 
 /// What can be set.

@@ -5,6 +5,7 @@
 pub(crate) use interpreted::*;
 #[cfg(not(miri))]
 pub(crate) use mapped::*;
+use std::cell::Cell;
 
 #[cfg(not(miri))]
 mod mapped {
@@ -133,12 +134,12 @@ mod interpreted {
     }
 }
 
-/// Numbers that nobody can foretell, or, where the kernel has none yet, that are hard to foretell.
-pub(crate) fn random() -> [u64; 2] {
-    let mut numbers = [0u64; 2];
-    let bytes = std::mem::size_of_val(&numbers);
-    // SAFETY: it writes so many bytes.
-    let got = unsafe { libc::getrandom(numbers.as_mut_ptr().cast(), bytes, libc::GRND_NONBLOCK) };
+/// Fills `numbers` with some that nobody can foretell, or, where the kernel has none yet, that are hard to foretell.
+pub(crate) fn random(numbers: &[Cell<u64>]) {
+    let bytes = std::mem::size_of_val(numbers);
+    let start = numbers.as_ptr().cast_mut();
+    // SAFETY: it writes so many bytes, into cells that only this thread uses.
+    let got = unsafe { libc::getrandom(start.cast(), bytes, libc::GRND_NONBLOCK) };
     if got != bytes as isize {
         let mut time = libc::timespec {
             tv_sec: 0,
@@ -147,12 +148,12 @@ pub(crate) fn random() -> [u64; 2] {
         // SAFETY: it writes the time into `time`.
         unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
         let place = (&raw const time).addr() as u64;
-        numbers = [
-            time.tv_nsec as u64 * 0x9e37_79b9_7f4a_7c15,
-            place.rotate_left(32) ^ time.tv_sec as u64,
-        ];
+        let mut number = place.rotate_left(32) ^ time.tv_sec as u64;
+        for place in numbers {
+            number = (number ^ time.tv_nsec as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            place.set(number.rotate_left(29));
+        }
     }
-    numbers
 }
 
 /// Milliseconds of a clock that never goes back.

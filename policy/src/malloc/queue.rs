@@ -22,6 +22,11 @@ impl Queue {
         block(self.first.get())
     }
 
+    /// The last block, if there is one.
+    pub fn last(&self) -> Option<&'static Block> {
+        block(self.last.get())
+    }
+
     /// Whether there is one block, and no more.
     pub fn has_one(&self) -> bool {
         !self.first.get().is_null() && self.first.get() == self.last.get()

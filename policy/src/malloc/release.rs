@@ -14,16 +14,19 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 /// A cell of so many bytes that another thread frees returns to the OS at once: its owner may be long in noticing.
 const RESET_BYTES: usize = 1 << 20;
 
-/// Frees a cell.
+/// Frees a cell; in secure mode, 0 is nothing to free.
 ///
 /// # Safety
 /// The cell came from this allocator, and is not used any further.
 #[inline(always)]
 pub(crate) unsafe fn free(cell: usize) {
-    secure::check(cell);
-    // SAFETY: promised by the caller.
+    if !secure::has_chunk(cell) {
+        return secure::check(cell);
+    }
+    // SAFETY: promised by the caller, or, in secure mode, there is a chunk, and its table leads to one of its headers.
     let block = unsafe { block_of(cell) };
-    if block.owner.load(Relaxed) == thread::default_heap().addr() {
+    let mine = block.owner.load(Relaxed) == thread::default_heap().addr();
+    if mine && secure::looks_used(block, cell) {
         // A block that falls empty again and again is planned for already.
         if block.push_local(cell) == 0 && block.retire.get() == 0 {
             fell_empty(block);
@@ -40,10 +43,11 @@ fn fell_empty(block: &Block) {
     unsafe { &*block.heap.load(Relaxed) }.retire(block);
 }
 
-/// Frees a cell of a block that is on the full list, or not the calling thread's.
+/// Frees a cell of a block that is on the full list, or not the calling thread's, or one that may be free already.
 #[cold]
 #[inline(never)]
 fn free_elsewhere(block: &'static Block, cell: usize) {
+    secure::check(cell);
     if block.owner() == thread::default_heap().addr() {
         free_own(block, cell);
     } else {

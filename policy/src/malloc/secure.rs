@@ -5,7 +5,7 @@
 //! - The links of free cells are hidden by a key of the block, and are seen to lead to a cell of it when they are read.
 //! - What is freed is seen to be a cell in use: its chunk is one of ours, its address the start of a cell, and its first word no
 //!   hidden link. The link is erased when a cell is handed out, so that the program never has one.
-//! - Cells of a new page are listed in random order, and the block that serves a bin next is a random one.
+//! - Cells of a new page are listed in random order, and the block that serves a bin next is a random one of two.
 //! - A page without access ends each block, the header of each chunk, and each heap.
 //!
 //! Without the feature, [`ON`] is false and all of this is gone from the code.
@@ -17,9 +17,10 @@ use super::{os, statistics, thread};
 use crate::config::{LOG_CHUNK_BYTES, PAGE_BYTES};
 use crate::pages::CHUNK_PAGES;
 use std::cell::Cell;
+use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU64, AtomicU8, AtomicUsize};
 
 /// Whether the mode is built in.
 pub(crate) const ON: bool = cfg!(feature = "secure");
@@ -29,33 +30,38 @@ pub(crate) const GUARD_PAGES: usize = ON as usize;
 const MAX_GUARDS: usize = 16_000;
 
 /// What a block alone knows.
+#[repr(C)]
 pub(crate) struct Secret {
     key: Cell<usize>,
-    /// The state of [`Secret::random`].
-    random: Cell<u64>,
-    /// Tells the multiples of the cell's bytes: see [`Block::has_cell`].
-    multiple: Cell<u64>,
     /// Bytes of all cells; 0 once the block was released.
     area: Cell<usize>,
+    /// Tells the multiples of the cell's bytes: see [`Block::has_cell`].
+    multiple: Cell<u64>,
+    /// The state of [`Secret::random`].
+    random: Cell<u64>,
 }
+
+/// Bytes from its start that each allocation and each free uses.
+pub(crate) const USED_EACH_TIME: usize = offset_of!(Secret, random);
 
 impl Secret {
     pub const fn new() -> Self {
         Secret {
             key: Cell::new(0),
-            random: Cell::new(0),
-            multiple: Cell::new(0),
             area: Cell::new(0),
+            multiple: Cell::new(0),
+            random: Cell::new(0),
         }
     }
 
     /// Chooses another, for `cells` of `cell_bytes`.
-    pub fn renew(&self, cell_bytes: usize, cells: u32) {
+    pub fn renew(&self, numbers: &Numbers, cell_bytes: usize, cells: u32) {
         if ON {
-            let [key, random] = os::random();
-            self.key.set(key as usize);
+            self.key.set(numbers.next() as usize);
             self.area.set(cell_bytes * cells as usize);
-            self.random.set(random);
+            if self.random.get() == 0 {
+                self.random.set(numbers.next());
+            }
             self.multiple.set(if cells == 1 {
                 1
             } else {
@@ -64,14 +70,14 @@ impl Secret {
         }
     }
 
-    /// What is written into a free cell for the link `next`.
+    /// What is written into a free cell for the link `next`. Its halves change places, so that who overwrites the first bytes alone changes
+    /// the upper bits of an address, too.
     #[inline(always)]
     pub fn hide(&self, next: usize) -> usize {
         if !ON {
             return next;
         }
-        let key = self.key.get();
-        (next ^ key).rotate_left(key as u32 & 63)
+        (next ^ self.key.get()).rotate_left(32)
     }
 
     /// The link that was hidden as `word`.
@@ -80,8 +86,7 @@ impl Secret {
         if !ON {
             return word;
         }
-        let key = self.key.get();
-        word.rotate_right(key as u32 & 63) ^ key
+        word.rotate_left(32) ^ self.key.get()
     }
 
     /// The block was released.
@@ -99,18 +104,48 @@ impl Secret {
         (offset as u64).wrapping_mul(multiple) < multiple
     }
 
-    /// A random number below `end` (Steele, Lea and Flood's SplitMix, which suffices to order cells).
-    pub fn random(&self, end: u32) -> u32 {
+    /// Random bits (Steele, Lea and Flood's SplitMix, which suffices to order cells).
+    pub fn random(&self) -> u64 {
         let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.random.set(state);
         let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((((mixed ^ (mixed >> 31)) >> 32) * u64::from(end)) >> 32) as u32
+        mixed ^ (mixed >> 31)
     }
 
-    /// True half of the time; never without the mode.
-    pub fn coin(&self) -> bool {
-        ON && self.random(2) == 0
+    /// True once in so many times, a power of two; never without the mode.
+    pub fn once_in(&self, times: u64) -> bool {
+        ON && self.random() % times == 0
+    }
+}
+
+/// Random numbers from the OS, fetched several at a time. A heap has its own.
+pub(crate) struct Numbers {
+    left: Cell<usize>,
+    words: [Cell<u64>; if ON { 32 } else { 0 }],
+}
+
+impl Numbers {
+    #[allow(clippy::declare_interior_mutable_const)] // It is copied, never used in place.
+    pub const NONE: Numbers = Numbers {
+        left: Cell::new(0),
+        words: [const { Cell::new(0) }; if ON { 32 } else { 0 }],
+    };
+
+    /// A number that nobody else gets.
+    fn next(&self) -> u64 {
+        if self.left.get() == 0 {
+            os::random(&self.words);
+            self.left.set(self.words.len());
+        }
+        let left = self.left.get() - 1;
+        self.left.set(left);
+        self.words[left].take()
+    }
+
+    /// A forked process does not use the numbers of the other one.
+    pub fn forget(&self) {
+        self.left.set(0);
     }
 }
 
@@ -136,54 +171,64 @@ pub(crate) fn die(wrong: Wrong, cell: usize) -> ! {
     unsafe { libc::abort() }
 }
 
-/// Words of a set of all chunks of the address space that a program has, of 47 bits.
-const CHUNK_WORDS: usize = if ON {
-    1 << (47 - LOG_CHUNK_BYTES - 6)
-} else {
-    0
-};
-/// The chunks that there are.
-static CHUNKS: [AtomicU64; CHUNK_WORDS] = [const { AtomicU64::new(0) }; CHUNK_WORDS];
-/// The huge chunks that there were.
-static GONE: [AtomicU64; CHUNK_WORDS] = [const { AtomicU64::new(0) }; CHUNK_WORDS];
-
-fn bit(chunk: usize) -> (usize, u64) {
-    let index = chunk >> LOG_CHUNK_BYTES;
-    (index / 64, 1 << (index % 64))
-}
+/// Chunks in the address space that a program has, of 47 bits.
+const MAX_CHUNKS: usize = if ON { 1 << (47 - LOG_CHUNK_BYTES) } else { 0 };
+/// Of each of them whether it is there.
+static CHUNKS: [AtomicU8; MAX_CHUNKS] = [const { AtomicU8::new(NEVER) }; MAX_CHUNKS];
+const NEVER: u8 = 0;
+const THERE: u8 = 1;
+/// It was a huge chunk.
+const GONE: u8 = 2;
 
 /// Says that there is a chunk at `start`.
 pub(crate) fn chunk_begins(start: usize) {
     if ON {
-        let (word, bit) = bit(start);
-        CHUNKS[word].fetch_or(bit, Relaxed);
+        CHUNKS[start >> LOG_CHUNK_BYTES].store(THERE, Relaxed);
     }
 }
 
 /// Says that the huge chunk at `start` is about to go.
 pub(crate) fn chunk_ends(start: usize) {
     if ON {
-        let (word, bit) = bit(start);
-        CHUNKS[word].fetch_and(!bit, Relaxed);
-        GONE[word].fetch_or(bit, Relaxed);
+        CHUNKS[start >> LOG_CHUNK_BYTES].store(GONE, Relaxed);
     }
 }
 
+/// Whether the chunk that `address` would be in is there, or was, or never.
 #[inline(always)]
-fn is_in(set: &[AtomicU64; CHUNK_WORDS], chunk: usize) -> bool {
-    let (word, bit) = bit(chunk);
-    set.get(word)
-        .is_some_and(|word| word.load(Relaxed) & bit != 0)
+fn chunk_state(address: usize) -> u8 {
+    let chunk = CHUNKS.get(Chunk::start_of(address) >> LOG_CHUNK_BYTES);
+    chunk.map_or(NEVER, |state| state.load(Relaxed))
 }
 
-/// Ends the program unless `address` is that of a cell in use. It is about to be freed, or made longer.
+/// Whether `address` is in a chunk; without the mode, as nobody knows, true.
 #[inline(always)]
+pub(crate) fn has_chunk(address: usize) -> bool {
+    !ON || chunk_state(address) == THERE
+}
+
+/// Whether `address`, in a chunk, is surely that of a cell in use of this block; without the mode, as nobody knows, true.
+#[inline(always)]
+pub(crate) fn looks_used(block: &Block, address: usize) -> bool {
+    if !ON {
+        return true;
+    }
+    if !block.has_cell(address) {
+        return false;
+    }
+    // SAFETY: it is a cell's first word, which nobody but the caller writes.
+    let next = unsafe { cell::next(address, &block.secret) };
+    next != 0 && !block.spans(next)
+}
+
+/// Ends the program unless `address` is that of a cell in use, or 0. It is about to be freed, or made longer.
+#[inline(never)]
 pub(crate) fn check(address: usize) {
     if !ON {
         return;
     }
-    if !is_in(&CHUNKS, Chunk::start_of(address)) {
-        no_chunk(address);
+    if !has_chunk(address) {
+        return no_chunk(address);
     }
     // SAFETY: there is a chunk, and its table leads to one of its headers, whatever the address is.
     let block = unsafe { block_of(address) };
@@ -198,8 +243,11 @@ pub(crate) fn check(address: usize) {
 }
 
 #[cold]
-fn no_chunk(address: usize) -> ! {
-    if is_in(&GONE, Chunk::start_of(address)) {
+fn no_chunk(address: usize) {
+    if address == 0 {
+        return;
+    }
+    if chunk_state(address) == GONE {
         die(Wrong::DoubleFree, address);
     }
     die(Wrong::ForeignPointer, address)
@@ -227,7 +275,8 @@ fn maybe_free(block: &Block, address: usize) {
 /// Ends the program unless `cell`, which a list leads to, is one of the block; the link was in the cell at `from`.
 #[inline(always)]
 pub(crate) fn check_link(block: &Block, from: usize, cell: usize) {
-    if ON && cell != 0 && !block.has_cell(cell) {
+    // The key makes any address of what was overwritten, and few of all addresses are in the block.
+    if ON && !block.spans(cell) && cell != 0 {
         die(Wrong::Overwritten, from);
     }
 }
@@ -237,14 +286,19 @@ pub(crate) fn check_delayed(from: usize, cell: usize) {
     if !ON {
         return;
     }
-    let chunk = is_in(&CHUNKS, Chunk::start_of(cell));
     // SAFETY: there is a chunk, and its table leads to one of its headers, whatever the address is.
-    if !chunk || !unsafe { block_of(cell) }.has_cell(cell) {
+    if !has_chunk(cell) || !unsafe { block_of(cell) }.has_cell(cell) {
         die(Wrong::Overwritten, from);
     }
 }
 
 impl Block {
+    /// Whether `address` is in one of its cells.
+    #[inline(always)]
+    fn spans(&self, address: usize) -> bool {
+        address.wrapping_sub(self.start.get()) < self.secret.area.get()
+    }
+
     /// Whether one of its cells begins at `address`.
     #[inline(always)]
     pub(crate) fn has_cell(&self, address: usize) -> bool {

@@ -8,8 +8,8 @@ use super::os;
 use super::secure::{self, GUARD_PAGES};
 use crate::config::PAGE_BYTES;
 use std::ptr::with_exposed_provenance_mut;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// Where a thread keeps the address of its default heap. In assembly, as stable Rust cannot choose the TLS model: the
 /// initial-exec one is a load without a call, and allocates nothing. At first it is the empty heap.
@@ -111,12 +111,13 @@ const HEAP_BYTES: usize =
 /// Before and after a heap.
 const GUARD_BYTES: usize = GUARD_PAGES * PAGE_BYTES;
 
+/// Addresses of heaps that are nobody's, for the next ones, where threads come and go; 0 where there is none.
+static SPARE: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+
 /// An empty heap of no thread yet, in pages of its own.
 pub(crate) fn new_heap() -> Option<&'static Heap> {
-    let start = os::map(HEAP_BYTES, PAGE_BYTES)?;
-    secure::guard(start + GUARD_BYTES);
-    secure::guard(start + HEAP_BYTES);
-    let heap = with_exposed_provenance_mut::<Heap>(start + GUARD_BYTES);
+    let heap = spare().or_else(map_heap)?;
+    let heap = with_exposed_provenance_mut::<Heap>(heap);
     // SAFETY: the pages are mapped, and nobody else's until `free_heap`.
     unsafe {
         heap.write(Heap::EMPTY);
@@ -124,9 +125,26 @@ pub(crate) fn new_heap() -> Option<&'static Heap> {
     }
 }
 
-/// Unmaps a heap that has no blocks.
+fn spare() -> Option<usize> {
+    let mut there = SPARE.iter().filter(|slot| slot.load(Relaxed) != 0);
+    there.find_map(|slot| Some(slot.swap(0, Acquire)).filter(|&heap| heap != 0))
+}
+
+fn map_heap() -> Option<usize> {
+    let start = os::map(HEAP_BYTES, PAGE_BYTES)?;
+    secure::guard(start + GUARD_BYTES);
+    secure::guard(start + HEAP_BYTES);
+    Some(start + GUARD_BYTES)
+}
+
+/// Keeps a heap that has no blocks for another thread, or unmaps it.
 pub(crate) fn free_heap(heap: &'static Heap) {
-    os::unmap(std::ptr::from_ref(heap).addr() - GUARD_BYTES, HEAP_BYTES);
+    let heap = std::ptr::from_ref(heap).addr();
+    let mut none = SPARE.iter().filter(|slot| slot.load(Relaxed) == 0);
+    let kept = none.any(|slot| slot.compare_exchange(0, heap, Release, Relaxed).is_ok());
+    if !kept {
+        os::unmap(heap - GUARD_BYTES, HEAP_BYTES);
+    }
 }
 
 /// The heaps of the thread with this default heap, that one last.
@@ -199,8 +217,11 @@ extern "C" fn after_fork() {
         return;
     }
     // SAFETY: a default heap stays while its thread runs.
-    let blocks = heaps(unsafe { &*heap }).flat_map(Heap::blocks);
-    blocks.for_each(|block| block.thread_free.forget_delaying());
+    for heap in heaps(unsafe { &*heap }) {
+        heap.numbers.forget();
+        let blocks = heap.blocks();
+        blocks.for_each(|block| block.thread_free.forget_delaying());
+    }
 }
 
 /// What is to be done once, before `main`: reads the options from the environment, prepares for forks, and has statistics

@@ -38,7 +38,7 @@ def record(file: Path, builds: list[str], suites: list[str]) -> None:
     facts = {
         "machines": [host()],
         "java": _java(),
-        "revision": _revision(),
+        "revision": revision(),
         "packages": {name: version(name) for name in PACKAGES},
         "jars": {suite: digest(catalog.jar(suite)) for suite in dict.fromkeys(suites)},
         "builds": {
@@ -97,7 +97,8 @@ def _java() -> str:
     return subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr.strip()
 
 
-def _revision() -> str:
+def revision() -> str:
+    """The commit that is checked out; ends with -dirty if something of it was changed."""
     command = ["git", "-C", str(catalog.ROOT), "describe", "--always", "--dirty"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

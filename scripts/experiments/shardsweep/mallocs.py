@@ -9,9 +9,11 @@ machine.json and plots; an interrupted measurement goes on where it stopped. Cal
 import argparse
 import csv
 import json
+import math
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -39,16 +41,20 @@ OPERATIONS = {
     "blow-up": 5_000_000,
     "cfrac": 20_000,
     "espresso": 30,
+    # Files. A dozen seconds.
+    "cxx-build": 3,
 }
-ONE_THREAD = ("cfrac", "espresso")
+ONE_THREAD = ("cfrac", "espresso", "cxx-build")
 # Of these, what they hold is that of a queue whose length is chance.
 MEMORY_BY_CHANCE = ("xmalloc-test",)
 COLUMNS = ("program", "threads", "operations", "allocator", "round", "wall", "user", "system", "peak_kib")
 # Frees nothing: it says what the programs cost without an allocator, and is no competitor. Memory does not suffice for
 # the other programs.
 BOUND = "bump"
-BOUNDED = ("cache-scratch", "cache-thrash", "threadtest", "alloc-test", "mstress", "cfrac", "espresso")
+BOUNDED = ("cache-scratch", "cache-thrash", "threadtest", "alloc-test", "mstress", "cfrac", "espresso", "cxx-build")
 OURS = "shardsweep"
+# The column of a measure, its title, and the programs without it.
+MEASURES = (("wall", "Time", ()), ("peak_kib", "Peak resident memory", MEMORY_BY_CHANCE))
 
 
 def main() -> int:
@@ -57,8 +63,9 @@ def main() -> int:
     try:
         libraries = dict(_library(each) for each in options.allocators)
         options.folder.mkdir(parents=True, exist_ok=True)
-        if not options.report:
-            measure(options, libraries)
+        if not options.report and not measure(options, libraries):
+            print(f"malloc-bench: stopped after {options.minutes:g} minutes: the same command goes on", flush=True)
+            return 0
         report(options.folder, options.baseline)
     except UserError as error:
         print(f"malloc-bench: {error}", file=sys.stderr)
@@ -77,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", default="1,2,4,8,16", help="numbers of threads (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=10, help="runs of each (default: %(default)s)")
     parser.add_argument("--share", type=float, default=1.0, help="share of the operations, for a try (default: 1)")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="time after which it stops (default: none)")
     parser.add_argument("--baseline", default="mimalloc3", help="tables are relative to it (default: %(default)s)")
     parser.add_argument("--report", action="store_true", help="measure nothing: tables and plots again")
     parser.add_argument("allocators", nargs="*", metavar="NAME=LIBRARY", help="no library: the C library's own malloc")
@@ -105,12 +113,14 @@ def _grid(options: argparse.Namespace) -> list[tuple[str, int, int]]:
     return points
 
 
-def measure(options: argparse.Namespace, libraries: dict[str, str]) -> None:
-    """Runs what results.csv does not have yet."""
+def measure(options: argparse.Namespace, libraries: dict[str, str]) -> bool:
+    """Runs what results.csv does not have yet. Returns whether that is all of it."""
+    end = time.monotonic() + 60 * options.minutes
     grid, file = _grid(options), options.folder / "results.csv"
     facts = options.folder / "machine.json"
     if not facts.exists():
-        write_whole(facts, json.dumps({"machine": machine.host(), "libraries": _digests(libraries)}, indent=1) + "\n")
+        what = {"machine": machine.host(), "revision": machine.revision(), "libraries": _digests(libraries)}
+        write_whole(facts, json.dumps(what, indent=1) + "\n")
     elif json.loads(facts.read_text())["libraries"] != _digests(libraries):
         raise UserError(f"{options.folder} was measured with other libraries: take another folder")
     done = set()
@@ -127,12 +137,15 @@ def measure(options: argparse.Namespace, libraries: dict[str, str]) -> None:
                 for name, library in libraries.items():
                     if (*point, name, turn) in done or (name == BOUND and point[0] not in BOUNDED):
                         continue
+                    if time.monotonic() >= end:
+                        return False
                     said, numbers = _run(options.programs_in, point, library)
                     if says.setdefault(point, said) != said:
                         raise UserError(f"{point[0]} says '{said}' on {name}, not '{says[point]}'")
                     writer.writerow((*point, name, turn, *numbers))
                     output.flush()
             print(f"malloc-bench: round {turn} of {options.rounds} is done", flush=True)
+    return True
 
 
 def _digests(libraries: dict[str, str]) -> dict[str, str]:
@@ -153,13 +166,13 @@ def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, 
     return done.stdout.strip(), (*(f"{int(each) / 1e6:.6f}" for each in micros), peak)
 
 
-def medians(folder: Path) -> pd.DataFrame:
-    """Median of time and memory of each point and allocator. Raises UserError if nothing is measured."""
+def _rows(folder: Path) -> pd.DataFrame:
+    """All runs. Raises UserError if there is none."""
     file = folder / "results.csv"
     rows = pd.read_csv(file) if file.is_file() else pd.DataFrame(columns=COLUMNS)
     if rows.empty:
         raise UserError(f"{folder} has no measurement yet")
-    return rows.groupby(["program", "threads", "allocator"], sort=False)[["wall", "peak_kib"]].median().reset_index()
+    return rows
 
 
 def ratios(table: pd.DataFrame, column: str, baseline: str) -> pd.DataFrame:
@@ -173,9 +186,12 @@ def ratios(table: pd.DataFrame, column: str, baseline: str) -> pd.DataFrame:
 
 def report(folder: Path, baseline: str) -> None:
     """Writes tables.md and the plots."""
-    table = medians(folder)
-    parts = [f"Medians, relative to {baseline}. Below 1 is better. `{BOUND}` frees nothing.\n"]
-    for column, title, left_out in (("wall", "Time", ()), ("peak_kib", "Peak resident memory", MEMORY_BY_CHANCE)):
+    points = _rows(folder).groupby(["program", "threads", "allocator"], sort=False)
+    table = points[["wall", "peak_kib"]].median().reset_index()
+    runs = sorted({points.size().min(), points.size().max()})
+    head = f"Medians of {' to '.join(map(str, runs))} runs, relative to {baseline}. Below 1 is better. `{BOUND}` frees nothing.\n"
+    parts = [head]
+    for column, title, left_out in MEASURES:
         relative = ratios(table[~table["program"].isin(left_out)], column, baseline)
         means = relative.apply(lambda column: stats.gmean(column.dropna()))
         head = ["program", "threads", *relative.columns]
@@ -192,22 +208,30 @@ def report(folder: Path, baseline: str) -> None:
 
 
 def _goals(table: pd.DataFrame) -> str:
-    """Ours against the best of the mimallocs, point by point."""
-    wide = table.pivot(index=["program", "threads"], columns="allocator", values="wall")
-    rivals = [name for name in wide if name.startswith("mimalloc")]
-    if OURS not in wide or not rivals:
-        return ""
-    against = (wide[OURS] / wide[rivals].min(axis=1)).dropna()
+    """Ours against the best of the mimallocs, point by point, and secure mode against ours."""
+    rivals = [name for name in table["allocator"].unique() if name.startswith("mimalloc")]
+    lines = []
+    for column, title, left_out in MEASURES:
+        rows = table[~table["program"].isin(left_out)]
+        wide = rows.pivot(index=["program", "threads"], columns="allocator", values=column)
+        if OURS in wide and rivals:
+            best = wide[rivals].min(axis=1)
+            lines.append(f"{title} of {OURS} relative to the best of {', '.join(rivals)} {_spread(wide[OURS] / best)}")
+        if OURS in wide and f"{OURS}-secure" in wide:
+            lines.append(f"{title} of secure mode relative to {OURS} {_spread(wide[f'{OURS}-secure'] / wide[OURS])}")
+    return "\n".join(lines) + "\n"
+
+
+def _spread(against: pd.Series) -> str:
+    """Mean and worst of ratios by program and threads."""
+    against = against.dropna()
+    programs = against.groupby("program").apply(stats.gmean)
     worst = against.idxmax()
-    text = (
-        f"Time of {OURS} relative to the best of {', '.join(rivals)} at each point: geometric mean "
-        f"{stats.gmean(against):.3f}, at worst {against.max():.2f} in {worst[0]} with {worst[1]} threads.\n"
+    return (
+        f"at each point: geometric mean {stats.gmean(against):.3f}; of a program's numbers of threads at most "
+        f"{programs.max():.2f}, {programs.idxmax()}; of all points at most {against.max():.2f}, "
+        f"{worst[0]} with {worst[1]} threads.\n"
     )
-    secure = f"{OURS}-secure"
-    if secure in wide:
-        mean = stats.gmean((wide[secure] / wide[OURS]).dropna())
-        text += f"Secure mode relative to {OURS}: geometric mean {mean:.3f}.\n"
-    return text
 
 
 def _plot(folder: Path, relative: pd.DataFrame, column: str, title: str) -> None:

@@ -215,7 +215,7 @@ def test_files_that_are_no_yaml_get_one_line(tmp_path, text, said):
 
 def test_without_git_the_revision_is_unknown(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert machine._revision() == "unknown"
+    assert machine.revision() == "unknown"
 
 
 @pytest.mark.parametrize("config", ["jdk|common", "jdk|common|mmtk_gc"])

@@ -57,6 +57,16 @@ def test_measures_every_point_in_turn_and_goes_on(measure, tmp_path):
     assert (folder / "malloc-wall.png").is_file() and (folder / "malloc-peak_kib.svg").is_file()
 
 
+def test_stops_after_its_time(measure, capsys):
+    run, folder = measure
+    arguments = ("--programs", "cfrac", "--threads", "1", "--rounds", "1", "--baseline", "glibc", "glibc=")
+    assert run("--minutes", "0", *arguments) == 0
+    assert "stopped after 0 minutes" in capsys.readouterr().out
+    assert rows(folder) == [] and not (folder / "tables.md").exists()
+    assert run(*arguments) == 0
+    assert len(rows(folder)) == 1
+
+
 def test_refuses_what_it_cannot_measure(measure, tmp_path, capsys):
     run, _folder = measure
     assert run("glibc=", "ours=/no/such.so") == 1
