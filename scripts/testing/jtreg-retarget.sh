@@ -10,7 +10,7 @@
 # ProblemList.txt names the original.
 RETARGETED=(
   gc/TestSystemGC.java gc/TestJNIWeak gc/class_unloading/TestClassUnloadingDisabled.java
-  gc/stress/gcbasher gc/stress/gcold gc/stress/systemgc runtime/CompressedOops
+  gc/stress/gcbasher gc/stress/gclocker gc/stress/gcold gc/stress/systemgc runtime/CompressedOops
 )
 
 # retarget_file FILE COPY
