@@ -6,6 +6,7 @@
  * @run main/othervm -Xmx16m -Xint AllSizes
  * @run main/othervm -Xmx16m -XX:TieredStopAtLevel=1 -Xbatch AllSizes
  * @run main/othervm -Xmx16m -XX:-TieredCompilation -Xbatch AllSizes
+ * @run main/othervm -Xmx16m -XX:-TieredCompilation -Xbatch -XX:AllocatePrefetchStyle=3 AllSizes
  * @run main/othervm -Xmx16m -XX:+UseCompressedOops -Xcomp AllSizes
  * @run main/othervm -Xmx16m -XX:-UseCompressedOops AllSizes
  */

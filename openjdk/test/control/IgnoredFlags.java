@@ -22,23 +22,24 @@ public class IgnoredFlags {
         }
         warns("-XX:MaxGCPauseMillis=10", "-XX:MaxGCPauseMillis");
         warns("-Xmn8m", "The size of the young generation");
+        warns("-XX:-UseTLAB -XX:AllocatePrefetchStyle=3", "-XX:AllocatePrefetchStyle=3");
         List<String> silent = List.of("-XX:+UseTransparentHugePages", "-XX:SoftMaxHeapSize=32m", "-XX:+UseNUMA", "-XX:-AlwaysPreTouch");
         for (String option : silent) {
             Check.equal(0L, warnings(option), "warnings about " + option);
         }
     }
 
-    private static void warns(String option, String named) throws Exception {
-        String out = run(option);
-        Check.matches(String.format(WARNING, named), out, "the warning about " + option);
-        Check.equal(1L, warnings(option), "warnings about " + option);
+    private static void warns(String options, String named) throws Exception {
+        String out = run(options);
+        Check.matches(String.format(WARNING, named), out, "the warning about " + options);
+        Check.equal(1L, warnings(options), "warnings about " + options);
     }
 
-    private static long warnings(String option) throws Exception {
-        return run(option).lines().filter(line -> line.contains("has no effect")).count();
+    private static long warnings(String options) throws Exception {
+        return run(options).lines().filter(line -> line.contains("has no effect")).count();
     }
 
-    private static String run(String option) throws Exception {
-        return Child.with("-Xmx64m", option, "-version").mustExit(0).out();
+    private static String run(String options) throws Exception {
+        return Child.with(("-Xmx64m " + options + " -version").split(" ")).mustExit(0).out();
     }
 }

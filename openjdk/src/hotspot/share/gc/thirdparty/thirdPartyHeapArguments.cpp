@@ -67,6 +67,15 @@ void ThirdPartyHeapArguments::set_gc_threads(uint from_plugin) {
   }
 }
 
+// C2's styles 2 and 3 belong to TLABs. With style 3 and no TLABs, it builds a graph that ends the VM.
+void ThirdPartyHeapArguments::set_prefetch_style() {
+  if (!UseTLAB && AllocatePrefetchStyle > 1) {
+    log_warning(gc)("-XX:AllocatePrefetchStyle=" INTX_FORMAT " has no effect on the heap with -XX:+UseThirdPartyHeap: "
+                    "threads have no TLABs, and prefetch by style 1", AllocatePrefetchStyle);
+    FLAG_SET_DEFAULT(AllocatePrefetchStyle, 1);
+  }
+}
+
 // Compressed class pointers do not depend on compressed oops, and stay.
 void ThirdPartyHeapArguments::disable_compressed_oops() {
   if (FLAG_IS_CMDLINE(UseCompressedOops) && UseCompressedOops) {
@@ -95,6 +104,7 @@ void ThirdPartyHeapArguments::initialize() {
   if (!plan.supports_tlab) {
     FLAG_SET_DEFAULT(UseTLAB, false);
   }
+  set_prefetch_style();
   if (!plan.supports_compressed_oops) {
     disable_compressed_oops();
   }

@@ -15,6 +15,7 @@ private:
   static void check_supported_flags();
   static void warn_of_ignored_flags(const ThirdPartyHeapPlan& plan);
   static void set_gc_threads(uint from_plugin);
+  static void set_prefetch_style();
   static void disable_compressed_oops();
 
   virtual void initialize_alignments();
