@@ -136,9 +136,10 @@ Node* ThirdPartyHeapBarrierSetC2::obj_allocate(PhaseMacroExpand* macro, Node* me
   return merge(macro, region, TypeRawPtr::BOTTOM, NULL, bumped.address, popped.address);
 }
 
-const TypeFunc* ThirdPartyHeapBarrierSetC2::remember_type() {
+// Of the barriers' leaf calls.
+const TypeFunc* ThirdPartyHeapBarrierSetC2::slow_path_type() {
   const Type** arguments = TypeTuple::fields(3);
-  arguments[TypeFunc::Parms + 0] = TypeX_X;        // the object: not as an oop, or it would escape
+  arguments[TypeFunc::Parms + 0] = TypeX_X;        // the object to remember, or the old value: not as an oop, or it would escape
   arguments[TypeFunc::Parms + 1] = Type::HALF;
   arguments[TypeFunc::Parms + 2] = TypeRawPtr::NOTNULL; // the thread
   const TypeTuple* const domain = TypeTuple::make(TypeFunc::Parms + 3, arguments);
@@ -178,20 +179,10 @@ void ThirdPartyHeapBarrierSetC2::post_barrier(GraphKit* kit, Node* ctl, Node* st
     Node* const shifted = kit->gvn().transform(new URShiftINode(byte, bit));
     __ if_then(__ AndI(shifted, __ ConI(1)), BoolTest::ne, zero, unlikely); {
       const address slow_path = CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_object);
-      __ make_leaf_call(remember_type(), slow_path, "remember_object", object, __ top(), __ thread());
+      __ make_leaf_call(slow_path_type(), slow_path, "remember_object", object, __ top(), __ thread());
     } __ end_if();
   } __ end_if();
   kit->final_sync(ideal);
-}
-
-const TypeFunc* ThirdPartyHeapBarrierSetC2::snapshot_type() {
-  const Type** arguments = TypeTuple::fields(3);
-  arguments[TypeFunc::Parms + 0] = TypeX_X;        // the old value: not as an oop, or it would escape
-  arguments[TypeFunc::Parms + 1] = Type::HALF;
-  arguments[TypeFunc::Parms + 2] = TypeRawPtr::NOTNULL; // the thread
-  const TypeTuple* const domain = TypeTuple::make(TypeFunc::Parms + 3, arguments);
-  const TypeTuple* const range = TypeTuple::make(TypeFunc::Parms, TypeTuple::fields(0));
-  return TypeFunc::make(domain, range);
 }
 
 // Whether the field is one of an object that this method has allocated, and has not been stored to since.
@@ -250,7 +241,7 @@ void ThirdPartyHeapBarrierSetC2::pre_barrier(GraphKit* kit, bool do_load, Node* 
     __ if_then(pre_val, BoolTest::ne, kit->null()); {
       const address slow_path = CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_object);
       Node* const old = __ CastPX(__ ctrl(), pre_val);
-      __ make_leaf_call(snapshot_type(), slow_path, "snapshot_object", old, __ top(), __ thread());
+      __ make_leaf_call(slow_path_type(), slow_path, "snapshot_object", old, __ top(), __ thread());
     } __ end_if();
   } __ end_if();
   kit->final_sync(ideal);

@@ -48,8 +48,7 @@ private:
   static Cell bump(PhaseMacroExpand* macro, Node* ctrl, Node* mem, HeadPlace head, Node* cell_bytes, Node*& no_region_ctrl,
                    Node*& i_o, intx prefetch_lines);
   static Cell pop(PhaseMacroExpand* macro, Node* ctrl, Node* mem, HeadPlace head, Node*& no_cell_ctrl);
-  static const TypeFunc* remember_type();
-  static const TypeFunc* snapshot_type();
+  static const TypeFunc* slow_path_type();
   static bool overwrites_initial_null(GraphKit* kit, Node* adr, uint adr_idx);
   static void snapshot_if_referent(GraphKit* kit, Node* base, Node* offset, Node* value, bool need_mem_bar);
   static void snapshot_value(GraphKit* kit, Node* value);
