@@ -276,7 +276,11 @@ impl Heap {
         let pages = (sizes::block_pages(bytes) + GUARD_PAGES)
             .next_multiple_of(BLOCK_ALIGN)
             .max(MIN_BLOCK_PAGES);
-        let block = ARENA.claim(bin.index() as u8, bytes, pages, 1)?;
+        let claim = || ARENA.claim(bin.index() as u8, bytes, pages, 1);
+        let block = claim().or_else(|| {
+            self.release_empty(0);
+            claim()
+        })?;
         block.heap.store(self.as_mut_pointer(), Relaxed);
         block.owner.store(self.owner(), Relaxed);
         block.thread_free.set_delayed(false);
@@ -408,7 +412,7 @@ impl Heap {
     }
 
     /// Releases empty blocks, those first that were empty longest, until `pages` of them are left.
-    fn release_empty(&self, pages: usize) {
+    pub(crate) fn release_empty(&self, pages: usize) {
         while self.empty_pages.get() > pages {
             let Some(block) = self.empty.last() else {
                 return;

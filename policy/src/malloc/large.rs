@@ -13,9 +13,14 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 /// A cell of at least `size` bytes at a multiple of `align`, a power of two. 0 if the OS has no memory.
 pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
     let least = MIN_BLOCK_PAGES * PAGE_BYTES;
-    let block = release::page_bytes(size.max(least))
-        .filter(|&bytes| bytes <= isize::MAX as usize)
-        .and_then(|bytes| in_chunk(bytes, align).or_else(|| huge(bytes, align)));
+    let bytes = release::page_bytes(size.max(least)).filter(|&bytes| bytes <= isize::MAX as usize);
+    let find = |bytes| in_chunk(bytes, align).or_else(|| huge(bytes, align));
+    let block = bytes.and_then(|bytes| {
+        find(bytes).or_else(|| {
+            heap.release_empty(0);
+            find(bytes)
+        })
+    });
     let Some(block) = block else {
         return 0;
     };

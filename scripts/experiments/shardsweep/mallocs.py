@@ -235,9 +235,12 @@ def _spread(against: pd.Series) -> str:
 
 
 def _plot(folder: Path, relative: pd.DataFrame, column: str, title: str) -> None:
-    """A group of bars a program, at the most threads that it was run with."""
+    """A group of bars a program, at the most threads that it was run with. As many allocators as there are colours."""
     most = relative.reset_index().groupby("program", sort=False).last()
-    series = [Series(name, list(most.index), [float(value) for value in most[name]]) for name in relative.columns]
+    series = [
+        Series(name, list(most.index), [float(value) for value in most[name]])
+        for name in relative.columns[: len(draw.COLOURS)]
+    ]
     figure = Figure(f"malloc-{column}", f"{title}, at most threads", "", "ratio", series, bars=True)
     draw.files(figure, folder)
 
