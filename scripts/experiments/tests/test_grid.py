@@ -48,10 +48,12 @@ def test_every_build_runs_with_its_own_plugin_and_plan():
     assert builds["hotspot-G1"].plan == "G1"
     for name, build in builds.items():
         if name.startswith(("ms-", "malloc-")):
-            plugin = name.removesuffix(f"-{build.plan}")
+            plugin = name.removesuffix(f"-{build.plan}").removesuffix("-small-pages")
             assert build.plan == "MarkSweep" or plugin != name
             assert build.config.split("|")[2] == plugin.replace("-", "_")
     assert builds["ms-64k-StickyMarkSweep"].plan == "StickyMarkSweep"
+    assert builds["ms-64k-small-pages"].config == "jdk|common|ms_64k|small_pages|mmtk_gc-MarkSweep"
+    assert builds["hotspot-Serial-huge-pages"].plan == "Serial"
 
 
 def test_points_have_names_of_their_own_and_go_round_the_builds():

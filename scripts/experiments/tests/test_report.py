@@ -15,7 +15,7 @@ import yaml
 from shardsweep import analysis, catalog, draw, figures, grid, point, report, sweep, tables, tidy
 from shardsweep.errors import UserError
 
-RECORDED = sorted(file.parent for file in (catalog.ROOT / "results").glob("**/results.csv"))
+RECORDED = sorted(file.parent for file in (catalog.ROOT / "results").glob("**/grid.yml"))
 MACHINE = {"processor": "Fast 1", "processors": 8, "memory": "16.0 GiB", "kernel": "6.1", "system": "Debian 12"}
 MADE_WITH = {"machines": [MACHINE], "java": "17", "revision": "abc", "packages": {"pandas": "3"}, "builds": {}}
 GRID = {
