@@ -71,12 +71,7 @@ impl<C: Config> Heap<C> {
     /// Claims the highest place of a huge page in `chunk` that is wholly free and of which the OS holds pages.
     fn claim_dirty_place(&self, chunk: Chunk) -> Option<Range<Page>> {
         let places = self.directory.state(chunk).pages.free_places();
-        let mut dirty = places.rev().filter(|&(_, dirty)| dirty != 0);
-        let page = |page| self.directory.page(chunk, page);
-        dirty.find_map(|(place, _)| {
-            let run = self.claim_exactly(page(place.start)..page(place.end))?;
-            Some(run.pages)
-        })
+        self.claim_place(chunk, places.rev().filter(|&(_, dirty)| dirty != 0))
     }
 
     /// Claims the highest dirty pages of `chunk` for `batch`, at most `most`. Returns how many.

@@ -145,12 +145,8 @@ impl<C: Config> Heap<C> {
         let end = self.directory.end();
         let found = (from..end).map(Chunk).find_map(|chunk| {
             let places = self.directory.find(chunk)?.pages.free_places();
-            let mut places = places.filter(|(place, dirty)| *dirty < place.len());
-            places.find_map(|(place, _)| {
-                let page = |page| self.directory.page(chunk, page);
-                let run = self.claim_exactly(page(place.start)..page(place.end))?;
-                Some((chunk, run.pages))
-            })
+            let clean = places.filter(|(place, dirty)| *dirty < place.len());
+            Some((chunk, self.claim_place(chunk, clean)?))
         });
         let searched = found.as_ref().map_or(end, |(chunk, _)| chunk.0);
         self.searched.places.fetch_max(searched, Relaxed);
@@ -160,6 +156,17 @@ impl<C: Config> Heap<C> {
         self.back(&place, back);
         self.give(place, true);
         true
+    }
+
+    /// Claims the first of these places of `chunk` that is still free.
+    pub(crate) fn claim_place(
+        &self,
+        chunk: Chunk,
+        mut places: impl Iterator<Item = (Range<usize>, usize)>,
+    ) -> Option<Range<Page>> {
+        let page = |page| self.directory.page(chunk, page);
+        let claim = |place: Range<usize>| self.claim_exactly(page(place.start)..page(place.end));
+        places.find_map(|(place, _)| Some(claim(place)?.pages))
     }
 
     /// Has huge pages in the places that lie wholly in `run`, which the caller has claimed, clean.
