@@ -40,10 +40,17 @@ public final class Soak {
       start(name, () -> Harness.main(arguments(args[2], name)));
     }
     for (String name : LOADED_ANEW) {
-      start(name, () -> runAnew(Path.of(args[3]), arguments(args[2] + "/anew", name)));
+      Path jar = copy(Path.of(args[3]), Path.of(args[2], name + ".jar"));
+      start(name, () -> runAnew(jar, arguments(args[2] + "/anew", name)));
     }
     record(seconds, Path.of(args[1]));
     System.exit(0);
+  }
+
+  /** A loader that is closed closes the jar under the others of the same path that read resources from it: the JDK caches jars by path. */
+  private static Path copy(Path jar, Path to) throws IOException {
+    Files.createDirectories(to.getParent());
+    return Files.copy(jar, to);
   }
 
   private static String[] arguments(String scratch, String name) {
