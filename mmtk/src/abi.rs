@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 8;
+pub const ABI_VERSION: u32 = 9;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -92,6 +92,11 @@ pub enum RootSet {
 }
 
 impl RootSet {
+    /// Whether several workers may scan the set together, each of which is told of a part.
+    pub fn is_shared(self) -> bool {
+        self == RootSet::CodeCache
+    }
+
     /// Every set.
     pub const ALL: [RootSet; 4] = [
         RootSet::ClassLoaderData,

@@ -88,9 +88,7 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
         match kind {
             // The allocation then returns null, and the VM throws the OutOfMemoryError.
             AllocationError::HeapOutOfMemory => {}
-            AllocationError::MmapOutOfMemory => {
-                upcalls::out_of_os_memory("the heap", 0)
-            }
+            AllocationError::MmapOutOfMemory => upcalls::out_of_os_memory("the heap", 0),
         }
     }
 

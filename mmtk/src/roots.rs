@@ -82,7 +82,7 @@ pub fn scan_thread<const COMPRESSED: bool>(
     Buffer::fill(factory, |sink| upcalls::scan_thread_roots(thread, sink));
 }
 
-/// Scans one set of roots.
+/// Scans one set of roots, or a part of it.
 struct ScanRootSet<const COMPRESSED: bool, F> {
     set: RootSet,
     factory: F,
@@ -104,19 +104,27 @@ where
     }
 }
 
-/// Schedules the scan of every set, each in a packet of its own, in the bucket that is open now.
+/// Schedules the scan of every set in the bucket that is open now: by a packet, or by one for each worker.
 pub fn schedule_sets<const COMPRESSED: bool>(factory: impl RootsWorkFactory<OopSlot<COMPRESSED>>) {
     let bucket = if RE_SCANNING.load(Ordering::Relaxed) {
         WorkBucketStage::SecondRoots
     } else {
         WorkBucketStage::Prepare
     };
+    let mmtk = heap::mmtk::<COMPRESSED>();
     for set in RootSet::ALL {
-        let packet = ScanRootSet {
-            set,
-            factory: factory.clone(),
-            slots: PhantomData,
+        let packets = if set.is_shared() {
+            memory_manager::num_of_workers(mmtk)
+        } else {
+            1
         };
-        memory_manager::add_work_packet(heap::mmtk::<COMPRESSED>(), bucket, packet);
+        for _ in 0..packets {
+            let packet = ScanRootSet {
+                set,
+                factory: factory.clone(),
+                slots: PhantomData,
+            };
+            memory_manager::add_work_packet(mmtk, bucket, packet);
+        }
     }
 }

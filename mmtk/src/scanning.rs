@@ -54,13 +54,7 @@ impl<const COMPRESSED: bool> Scanning<OpenJDK<COMPRESSED>> for Scan {
         object: ObjectReference,
         tracer: &mut OT,
     ) {
-        let mut trace = |slot: OopSlot<COMPRESSED>| {
-            if let Some(target) = slot.load() {
-                let traced = tracer.trace_object(target);
-                debug_assert_eq!(traced, target, "the plan moves no objects");
-            }
-        };
-        scan(worker, object, &mut trace, prefetch_mark);
+        scan::<COMPRESSED, _>(worker, object, &mut EdgeTracer(tracer), prefetch_mark);
     }
 
     fn notify_initial_thread_scan_complete(_partial_scan: bool, _worker: VMWorkerThread) {}
@@ -106,6 +100,21 @@ impl<const COMPRESSED: bool> Scanning<OpenJDK<COMPRESSED>> for Scan {
         // The second trace has visited referent and discovered of every reference object, because
         // discovery is off by then: only roots are left.
         upcalls::forward_weak_roots();
+    }
+}
+
+/// Traces what slots hold. A closure would be called for each slot, not inlined.
+struct EdgeTracer<'a, OT>(&'a mut OT);
+
+impl<const COMPRESSED: bool, OT: ObjectTracer> SlotVisitor<OopSlot<COMPRESSED>>
+    for EdgeTracer<'_, OT>
+{
+    #[inline(always)]
+    fn visit_slot(&mut self, slot: OopSlot<COMPRESSED>) {
+        if let Some(target) = slot.load() {
+            let traced = self.0.trace_object(target);
+            debug_assert_eq!(traced, target, "the plan moves no objects");
+        }
     }
 }
 

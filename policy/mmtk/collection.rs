@@ -16,7 +16,7 @@ use std::time::Instant;
 
 /// What a work packet does takes some microseconds a chunk: as long as it takes to wake another worker
 /// for the next packet.
-const CHUNKS_PER_PACKET: usize = 16;
+const CHUNKS_PER_PACKET: usize = 8;
 
 /// What the plan does in a collection.
 impl<VM: VMBinding> MarkSweepSpace<VM> {

@@ -12,6 +12,7 @@
 //! | `pages::ChunkPageResource` | `BlockPageResource` | counts charged pages; takes chunks from the address space |
 //! | [`StickyMarkSweep`](crate::plan::StickyMarkSweep), in `sticky.rs` | - | a plan with generations on the same space |
 //! | [`ConcurrentMarkSweep`](crate::plan::ConcurrentMarkSweep), in `concurrent.rs` | - | a plan that marks beside mutators, on the same space |
+//! | `closure` | `ProcessNodes` | what a worker does with marked objects |
 //! | `collection`, `purger` | - | what the space does in a collection, and after it |
 //! | `os` | - | what it asks of the OS: to drop pages, to make huge ones |
 //! | `shared` | - | the part of the space that work packets and the purger use beside the plan |
@@ -35,6 +36,7 @@
 //! Debug builds check the whole heap before marks are cleared, after marking, and at the end.
 
 mod allocator;
+mod closure;
 mod collection;
 mod os;
 mod pages;
@@ -45,6 +47,7 @@ mod space;
 mod work;
 
 pub use allocator::{set_heads_offset, FreeListAllocator};
+pub(crate) use closure::trace_all;
 pub use report::{cancel_purge, pre_touch, prepare_purge, purge, report, wake_purger, Report};
 pub use shardsweep_policy::{
     Bin, BinStatistics, Build, Config, Heads, Statistics, BINS_BY_WORDS, CELL_BYTES_BY_BIN,

@@ -21,7 +21,7 @@ use crate::util::object_enum::ObjectEnumerator;
 use crate::util::os::{HugePageSupport, MmapAnnotation, OSMemory, OS};
 use crate::util::{Address, ObjectReference, VMMutatorThread, VMThread};
 use crate::vm::{ActivePlan, Collection, ObjectModel, VMBinding};
-use shardsweep_policy::{Heap, MarkBits, PageRange, Sharing, HUGE_PAGE_BYTES, PAGE_BYTES};
+use shardsweep_policy::{prefetch, Heap, MarkBits, PageRange, Sharing, HUGE_PAGE_BYTES, PAGE_BYTES};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -320,25 +320,12 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
                 self.heap()
                     .note_marked(object.to_raw_address().as_usize());
             }
-            prefetch(object);
+            // Its header is read when it is scanned: most of a trace's time goes into waiting for it.
+            prefetch(object.to_raw_address().as_usize());
             queue.enqueue(object);
         }
         object
     }
-}
-
-/// Has the processor fetch the header of an object, which is scanned when its packet's slots have been traced: most of a
-/// trace's time goes into waiting for it.
-#[inline(always)]
-fn prefetch(object: ObjectReference) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing that the program sees, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        _mm_prefetch::<_MM_HINT_T0>(object.to_raw_address().to_ptr());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = object;
 }
 
 impl<VM: VMBinding> PolicyTraceObject<VM> for MarkSweepSpace<VM> {

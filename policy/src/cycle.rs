@@ -83,8 +83,13 @@ mod tests {
 
     #[test]
     fn the_cheaper_partial_collections_are_the_more_there_are() {
-        let counts: Vec<usize> = [50, 20, 5, 1].map(|cost| run(100, cost, 1e6, 0.9).0).to_vec();
-        assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
+        let counts: Vec<usize> = [50, 20, 5, 1]
+            .map(|cost| run(100, cost, 1e6, 0.9).0)
+            .to_vec();
+        assert!(
+            counts.windows(2).all(|pair| pair[0] < pair[1]),
+            "{counts:?}"
+        );
     }
 
     proptest! {

@@ -6,6 +6,7 @@ use crate::block::Block;
 use crate::collect::Scope;
 use crate::config::{Config, CHUNK_BYTES, LOG_CHUNK_BYTES, LOG_PAGE_BYTES};
 use crate::pages::{ones_of, PageSet, Pages, CHUNK_PAGES};
+use crate::prefetch::prefetch;
 use crate::stack::{Link, Links, NONE};
 use crate::sync;
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
@@ -273,6 +274,7 @@ impl<C: Config> Directory<C> {
     /// The headers of these pages of `chunk`.
     pub fn blocks_at(&self, chunk: Chunk, pages: PageSet) -> impl Iterator<Item = (Page, &Block)> {
         let state = self.state(chunk);
+        ones_of(pages).for_each(|page| prefetch(&raw const state.blocks[page] as usize));
         ones_of(pages).map(move |page| (self.page(chunk, page), &state.blocks[page]))
     }
 

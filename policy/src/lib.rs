@@ -93,6 +93,7 @@ pub mod malloc;
 mod marks;
 #[doc(hidden)]
 pub mod pages;
+mod prefetch;
 mod purge;
 mod runs;
 mod shape;
@@ -119,6 +120,7 @@ pub use heads::{Head, Heads, HEADS_BYTES, HEAD_BYTES};
 pub use heap::Heap;
 pub use local::{Local, Refill, Sharing};
 pub use marks::{MarkBits, LOG_GRANULE_BYTES};
+pub use prefetch::prefetch;
 pub use purge::PageRange;
 pub use size_class::{Bin, BINS_BY_WORDS, CELL_BYTES_BY_BIN, MAX_BINS};
 pub use statistics::{BinStatistics, Statistics};

@@ -146,6 +146,9 @@ unsafe extern "C" fn scan_thread_roots(_thread: Thread, sink: *const RootSink) {
     report(sink, &STRONG[..4].iter().map(root_slot).collect::<Vec<_>>());
 }
 
+/// How many roots of a set that workers share have been claimed by one of them in this scan.
+static CLAIMED: AtomicUsize = AtomicUsize::new(0);
+
 /// The other roots are dealt out to the sets, and so is the pending list.
 unsafe extern "C" fn scan_roots(set: i32, sink: *const RootSink) {
     let mine = STRONG.iter().enumerate().skip(4);
@@ -153,6 +156,12 @@ unsafe extern "C" fn scan_roots(set: i32, sink: *const RootSink) {
         .filter(|(index, _)| index % RootSet::ALL.len() == set as usize)
         .map(|(_, root)| root_slot(root))
         .collect();
+    if set == RootSet::CodeCache as i32 {
+        while let Some(slot) = slots.get(CLAIMED.fetch_add(1, Ordering::SeqCst)) {
+            report(sink, &[*slot]);
+        }
+        return;
+    }
     if set == RootSet::OopStorages as i32 {
         slots.push(root_slot(&PENDING));
     }
@@ -183,6 +192,7 @@ fn loader_claim() -> &'static AtomicI32 {
 /// Begins a scan.
 fn unclaim() {
     loader_claim().store(0, Ordering::SeqCst);
+    CLAIMED.store(0, Ordering::SeqCst);
 }
 
 unsafe extern "C" fn visit_class_loader_data(data: *mut c_void, sink: *const RootSink) {

@@ -8,6 +8,7 @@ use super::cell;
 use super::heap::Heap;
 use super::secure::{self, Secret, Wrong, GUARD_PAGES};
 use crate::config::PAGE_BYTES;
+use crate::prefetch::prefetch;
 use crate::thread_free::ThreadFree;
 use std::cell::Cell;
 use std::ops::Range;
@@ -138,7 +139,7 @@ impl Block {
         let next = unsafe { self.successor(cell) };
         self.free.set(next);
         if secure::ON {
-            cell::prefetch(next);
+            prefetch(next);
             // SAFETY: as above; it is on no list now.
             unsafe { cell::erase(cell) };
         }

@@ -24,19 +24,6 @@ pub(crate) unsafe fn next(cell: usize, secret: &Secret) -> usize {
     secret.show(unsafe { with_exposed_provenance_mut::<usize>(cell).read() })
 }
 
-/// Has the processor fetch the link of a cell, which in a list without order it cannot foresee.
-#[inline(always)]
-pub(crate) fn prefetch(cell: usize) {
-    // SAFETY: it changes nothing, whatever the address is.
-    #[cfg(not(miri))]
-    unsafe {
-        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(cell));
-    }
-    #[cfg(miri)]
-    let _ = cell;
-}
-
 /// Erases the link of a cell that is handed out.
 ///
 /// # Safety

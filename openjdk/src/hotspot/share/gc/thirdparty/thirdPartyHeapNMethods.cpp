@@ -8,7 +8,9 @@
 #include "gc/thirdparty/thirdPartyHeapNMethods.hpp"
 #include "memory/iterator.hpp"
 #include "memory/universe.hpp"
+#include "runtime/atomic.hpp"
 #include "runtime/mutexLocker.hpp"
+#include "runtime/prefetch.inline.hpp"
 
 // The word that an nmethod has for its heap: for each list its place there and one, in so many bits, and in the highest
 // bit whether there are constants among its instructions.
@@ -53,6 +55,7 @@ void ThirdPartyHeapNMethodList::remove(nmethod* nm) {
 
 ThirdPartyHeapNMethodList ThirdPartyHeapNMethods::_all(0);
 ThirdPartyHeapNMethodList ThirdPartyHeapNMethods::_young(PlaceBits);
+volatile int ThirdPartyHeapNMethods::_claimed = 0;
 
 class ThirdPartyHeapYoungOopFinder : public OopClosure {
   bool _found;
@@ -115,17 +118,50 @@ static void constants_do(nmethod* nm, OopClosure* closure) {
   }
 }
 
-void ThirdPartyHeapNMethods::oops_do(OopClosure* closure) {
-  for (int i = 0; i < _all.length(); i++) {
-    if (_all.at(i)->is_alive()) {
-      constants_do(_all.at(i), closure);
+// Most of the time goes into waiting for headers and constants, which lie apart: they are fetched some nmethods ahead.
+static void prefetch_header(nmethod* nm) {
+  static const size_t line_bytes = 64;
+  for (size_t offset = 0; offset < sizeof(nmethod); offset += line_bytes) {
+    Prefetch::read(nm, offset);
+  }
+}
+
+void ThirdPartyHeapNMethodList::oops_do(int from, int to, OopClosure* closure) const {
+  static const int headers_ahead = 8;
+  static const int constants_ahead = 4;
+  for (int i = from; i < MIN2(from + headers_ahead, to); i++) {
+    prefetch_header(at(i));
+  }
+  for (int i = from; i < to; i++) {
+    if (i + headers_ahead < to) {
+      prefetch_header(at(i + headers_ahead));
+    }
+    if (i + constants_ahead < to) {
+      Prefetch::read(at(i + constants_ahead)->oops_begin(), 0);
+    }
+    if (at(i)->is_alive()) {
+      constants_do(at(i), closure);
     }
   }
 }
 
-void ThirdPartyHeapNMethods::young_oops_do(OopClosure* closure) {
-  for (int i = 0; i < _young.length(); i++) {
-    constants_do(_young.at(i), closure);
+void ThirdPartyHeapNMethods::oops_do(OopClosure* closure) {
+  _all.oops_do(0, _all.length(), closure);
+}
+
+void ThirdPartyHeapNMethods::begin_scan() {
+  Atomic::store(&_claimed, 0);
+}
+
+void ThirdPartyHeapNMethods::scan(bool only_young, OopClosure* closure) {
+  static const int claimed_at_once = 128;
+  const ThirdPartyHeapNMethodList& list = only_young ? _young : _all;
+  while (true) {
+    const int from = Atomic::fetch_and_add(&_claimed, claimed_at_once);
+    if (from >= list.length()) {
+      return;
+    }
+    list.oops_do(from, MIN2(from + claimed_at_once, list.length()), closure);
   }
 }
 

@@ -24,6 +24,9 @@ public:
   int length() const { return _list.length(); }
   nmethod* at(int i) const { return _list.at(i); }
 
+  // The constants of the nmethods in these places.
+  void oops_do(int from, int to, OopClosure* closure) const;
+
   // Puts it on the list, unless it is there.
   void add(nmethod* nm);
   // Takes it from the list, if it is there. The last one takes its place.
@@ -42,6 +45,7 @@ public:
 class ThirdPartyHeapNMethods : AllStatic {
   static ThirdPartyHeapNMethodList _all;
   static ThirdPartyHeapNMethodList _young;
+  static volatile int _claimed; // the places below it, of the list that is scanned
 
   static bool may_have_young_oops(nmethod* nm);
 
@@ -50,9 +54,13 @@ public:
   static void add(nmethod* nm);
   static void remove(nmethod* nm);
 
-  // The constants of all nmethods, or of those that may have young ones.
+  // The constants of all nmethods.
   static void oops_do(OopClosure* closure);
-  static void young_oops_do(OopClosure* closure);
+
+  // The same, or those of the nmethods that may have young ones, by all workers that call it together: each nmethod is
+  // claimed by one. Before them, begin_scan.
+  static void begin_scan();
+  static void scan(bool only_young, OopClosure* closure);
 
   // At the end of a collection: takes those out of the young ones whose constants are all old.
   static void prune();

@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 8
+#define THIRD_PARTY_HEAP_ABI_VERSION 9
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -65,7 +65,8 @@ typedef struct ThirdPartyHeapTextSink {
 } ThirdPartyHeapTextSink;
 
 /*
- * Sets of strong roots that are not those of one Java thread. Each can be scanned by one worker while others scan others.
+ * Sets of strong roots that are not those of one Java thread. Each can be scanned by one worker while others scan others;
+ * that of compiled code by any number of workers, each of which is told of a part.
  * The first scan of a collection that unloads classes reports those class loader data alone that nothing unloads, and no
  * compiled code: see visit_class_loader_data. The code of frames is among the thread's roots then.
  */

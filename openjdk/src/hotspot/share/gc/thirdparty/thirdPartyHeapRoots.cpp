@@ -54,6 +54,11 @@ bool ThirdPartyHeapRoots::_is_partial = false;
 
 void ThirdPartyHeapRoots::begin_collection(bool partial) {
   _is_partial = partial;
+  ThirdPartyHeapNMethods::begin_scan();
+}
+
+void ThirdPartyHeapRoots::begin_second_scan() {
+  ThirdPartyHeapNMethods::begin_scan();
 }
 
 void ThirdPartyHeapRoots::end_collection() {
@@ -82,7 +87,7 @@ void ThirdPartyHeapRoots::young_oops_do(int32_t root_set, OopClosure* closure) {
       break;
     }
     case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE:
-      ThirdPartyHeapNMethods::young_oops_do(closure);
+      ThirdPartyHeapNMethods::scan(true /* only_young */, closure);
       break;
     default:
       oops_do(root_set, closure, ClassLoaderData::_claim_strong);
@@ -119,6 +124,10 @@ void ThirdPartyHeapRoots::scan(int32_t root_set, const ThirdPartyHeapRootSink* s
   ThirdPartyHeapSlotClosure closure(sink);
   if (_is_partial) {
     young_oops_do(root_set, &closure);
+  } else if (root_set == THIRD_PARTY_HEAP_ROOTS_CODE_CACHE) {
+    if (!ThirdPartyHeapClassUnloading::is_marking()) {
+      ThirdPartyHeapNMethods::scan(false /* only_young */, &closure);
+    }
   } else {
     oops_do(root_set, &closure, ClassLoaderData::_claim_strong);
   }

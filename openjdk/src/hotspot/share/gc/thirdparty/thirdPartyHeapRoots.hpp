@@ -41,9 +41,10 @@ public:
   // Before the first scan, and after objects have moved. A partial collection is told of roots that may be young alone:
   // of class loader data that were written to since the last collection, and of nmethods with a young constant.
   static void begin_collection(bool partial);
+  static void begin_second_scan();
   static void end_collection();
 
-  // Reports the roots of one set (ThirdPartyHeapRootSet).
+  // Reports the roots of one set (ThirdPartyHeapRootSet). Of the code cache, each worker that calls it reports a part.
   static void scan(int32_t root_set, const ThirdPartyHeapRootSink* sink);
   static void scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink);
 

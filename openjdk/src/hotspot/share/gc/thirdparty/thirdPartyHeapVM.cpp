@@ -115,6 +115,7 @@ static void vm_prepare_for_roots_re_scanning() {
   DerivedPointerTable::set_active(false);
 #endif
   ThirdPartyHeapClassUnloading::begin_second_scan();
+  ThirdPartyHeapRoots::begin_second_scan();
 }
 
 static void vm_process_weak_roots() {
