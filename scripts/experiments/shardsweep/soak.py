@@ -67,7 +67,11 @@ def plot(data: pd.DataFrame, file: Path) -> None:
     for axes, (column, title) in zip(panels, SUBJECTS.items(), strict=True):
         seen = data[column].dropna()
         axes.plot(data.loc[seen.index, "seconds"] / 60, seen, linewidth=0.6, color="#0072B2")
-        axes.set(title=title, ylim=(0, None))
+        if column == "longest_pause_ms":
+            # A process that was stopped from outside has pauses as long.
+            axes.set(title=title, yscale="log")
+        else:
+            axes.set(title=title, ylim=(0, None))
         axes.grid(alpha=0.3)
     panels[-1].set_xlabel("minutes")
     figure.savefig(file.with_suffix(".png"), dpi=100)
