@@ -32,9 +32,11 @@ set_native_options() {
   NATIVE_LIBRARIES=(-L "$jdk/lib/server" -L "$jdk/lib" "-Wl,--as-needed" -ljvm -ljava -ljli -ldl)
 }
 
-# build_native_file FOLDER SOURCE: makes the library or program, unless it is newer than its source.
+# build_native_file FOLDER SOURCE: makes the library or program, unless it is newer than its source and the interface of plugins, which
+# some of ours include.
 build_native_file() {
-  local folder=$1 file=$2 name compiler=(gcc) options=()
+  local folder=$1 file=$2 name compiler=(gcc) options=() interface
+  interface=$ROOT/openjdk/src/hotspot/share/gc/thirdparty/thirdPartyHeapPlugin.h
   name=$(basename "${file%.*}")
   if [[ $name == lib* ]]; then
     options=(-shared)
@@ -47,7 +49,7 @@ build_native_file() {
     libtest-rw.so) options+=(-z noexecstack) ;;
     libtest-rwx.so) options+=(-z execstack) ;;
   esac
-  [[ ! $folder/$name -nt $file ]] || return 0
+  [[ ! $folder/$name -nt $file || ! $folder/$name -nt $interface ]] || return 0
   "${compiler[@]}" "${options[@]}" "${NATIVE_OPTIONS[@]}" -o "$folder/$name.tmp" "$file" "${NATIVE_LIBRARIES[@]}" \
     >"$folder/log/$name.log" 2>&1 || return 1
   mv "$folder/$name.tmp" "$folder/$name"
