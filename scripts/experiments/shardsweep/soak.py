@@ -21,6 +21,9 @@ SUBJECTS = {
     "longest_pause_ms": "longest pause, ms",
 }
 
+# The process was stopped, by whoever else uses the machine, where a sample is missing for so many intervals.
+STOPPED = 4
+
 # Share of the run in which programs warm up and caches fill; it is not judged.
 WARM_UP = 0.33
 
@@ -60,6 +63,12 @@ def judge(samples: pd.Series, subject: str) -> Verdict:
     return Verdict(subject, median, growth, bool(low > 0 and growth > SHARE * median))
 
 
+def stops(seconds: pd.Series) -> pd.Series:
+    """The times without a sample, in seconds, that are far longer than the usual one."""
+    between = seconds.diff().dropna()
+    return between[between > STOPPED * between.median()]
+
+
 def plot(data: pd.DataFrame, file: Path) -> None:
     """Draws each subject over time, as PNG and SVG."""
     figure = Figure(figsize=(9, 11), layout="constrained")
@@ -86,6 +95,9 @@ def main(file: Path) -> int:
     for verdict in verdicts:
         print(verdict.line())
     rising = [verdict.subject for verdict in verdicts if verdict.rises]
+    stopped = stops(data["seconds"])
+    if len(stopped):
+        print(f"no samples: {len(stopped)} times, for {stopped.sum() / 60:.0f} minutes: the process was stopped")
     outcome = f"rises: {'; '.join(rising)}" if rising else "all is level"
     print(f"soak: {data['seconds'].iloc[-1] / 60:.0f} minutes: {outcome}")
     return 1 if rising else 0

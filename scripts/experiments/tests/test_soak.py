@@ -59,3 +59,12 @@ def test_a_file_is_judged_and_plotted(tmp_path, capsys):
     assert "rises: metaspace, KiB" in capsys.readouterr().out.splitlines()[-1]
     assert (tmp_path / "soak.png").stat().st_size > 1000
     assert (tmp_path / "soak.svg").stat().st_size > 1000
+
+
+def test_where_samples_are_missing_the_process_was_stopped(tmp_path, capsys):
+    seconds = [*range(0, 100, 2), *range(190, 300, 2), *range(330, 400, 2)]
+    data = pd.DataFrame({column: [1.0] * len(seconds) for column in soak.SUBJECTS})
+    data.insert(0, "seconds", seconds)
+    data.to_csv(tmp_path / "soak.csv", index=False)
+    assert soak.main(tmp_path / "soak.csv") == 0
+    assert "no samples: 2 times, for 2 minutes: the process was stopped" in capsys.readouterr().out
