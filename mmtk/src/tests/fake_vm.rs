@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A VM with one Java thread, a few classes and roots that are words of an array.
 
-use crate::abi::{self, Config, Mutator, MutatorVisitor, Plan, Plugin, RawSlot, RootSet, RootSink};
+use crate::abi::{self, Config, Mutator, MutatorVisitor, Plan, Plugin, RawSlot, RootSink};
 use crate::abi::{BinTable, Head, Heads, Layout, Range, TextSink, Thread, Vm, Worker, BINS};
 use crate::entry::third_party_heap_entry;
-use crate::layout::tests::{class_loader_data, klass, test_layout};
+use crate::layout::tests::{klass, test_layout};
 use crate::layout::tests::{ID_INSTANCE, ID_LOADER, ID_OBJECT_ARRAY, ID_REF};
 use mmtk::util::Address;
 use std::ffi::{c_char, c_void, CStr, CString};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Condvar, LazyLock, Mutex};
+use std::sync::{Condvar, Mutex};
 use std::{ptr, thread};
+
+mod roots;
+use roots::*;
 
 pub const MIB: usize = 1 << 20;
 
 /// The address of an object.
 pub type Oop = usize;
 
-const ROOTS: usize = 16;
-static STRONG: [AtomicUsize; ROOTS] = [const { AtomicUsize::new(0) }; ROOTS];
-static PENDING: AtomicUsize = AtomicUsize::new(0);
-static WEAK: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
-static CLEAR_SOFT: AtomicI32 = AtomicI32::new(0);
 static COMPRESSED: AtomicI32 = AtomicI32::new(0);
 static PLUGIN: AtomicPtr<Plugin> = AtomicPtr::new(ptr::null_mut());
 
@@ -124,127 +122,6 @@ unsafe extern "C" fn mutators_do(visit: MutatorVisitor, context: *mut c_void) {
 
 unsafe extern "C" fn number_of_mutators() -> u64 {
     1
-}
-
-/// A full oop among narrow ones.
-fn root_slot(root: &AtomicUsize) -> RawSlot {
-    let mark = if COMPRESSED.load(Ordering::Relaxed) != 0 {
-        abi::WIDE_SLOT
-    } else {
-        0
-    };
-    root.as_ptr() as usize | mark
-}
-
-fn report(sink: *const RootSink, slots: &[RawSlot]) {
-    // SAFETY: the plugin passes a sink.
-    unsafe { ((*sink).report)((*sink).context, slots.as_ptr(), slots.len()) }
-}
-
-/// Roots 0 to 3 are the thread's.
-unsafe extern "C" fn scan_thread_roots(_thread: Thread, sink: *const RootSink) {
-    report(sink, &STRONG[..4].iter().map(root_slot).collect::<Vec<_>>());
-}
-
-/// How many roots of a set that workers share have been claimed by one of them in this scan.
-static CLAIMED: AtomicUsize = AtomicUsize::new(0);
-
-/// The other roots are dealt out to the sets, and so is the pending list.
-unsafe extern "C" fn scan_roots(set: i32, sink: *const RootSink) {
-    let mine = STRONG.iter().enumerate().skip(4);
-    let mut slots: Vec<_> = mine
-        .filter(|(index, _)| index % RootSet::ALL.len() == set as usize)
-        .map(|(_, root)| root_slot(root))
-        .collect();
-    if set == RootSet::CodeCache as i32 {
-        while let Some(slot) = slots.get(CLAIMED.fetch_add(1, Ordering::SeqCst)) {
-            report(sink, &[*slot]);
-        }
-        return;
-    }
-    if set == RootSet::OopStorages as i32 {
-        slots.push(root_slot(&PENDING));
-    }
-    report(sink, &slots);
-}
-
-/// The class loader data of all classes but one, which nothing unloads.
-static BOOT: LazyLock<usize> = LazyLock::new(|| make_class_loader_data(3));
-/// That of the class [`Class::Loaded`] and, in its class loader field, of each instance.
-static LOADER: LazyLock<usize> = LazyLock::new(|| make_class_loader_data(0));
-/// Its handle.
-static HANDLE: AtomicUsize = AtomicUsize::new(0);
-/// How often it has been visited.
-static VISITS: AtomicUsize = AtomicUsize::new(0);
-
-fn make_class_loader_data(claim: i32) -> usize {
-    Box::leak(Box::new(class_loader_data(claim)))
-        .address()
-        .as_usize()
-}
-
-fn loader_claim() -> &'static AtomicI32 {
-    let claim = *LOADER + test_layout().class_loader_data_claim_offset as usize;
-    // SAFETY: the aligned field of what is never freed.
-    unsafe { AtomicI32::from_ptr(claim as *mut i32) }
-}
-
-/// Begins a scan.
-fn unclaim() {
-    loader_claim().store(0, Ordering::SeqCst);
-    CLAIMED.store(0, Ordering::SeqCst);
-}
-
-unsafe extern "C" fn visit_class_loader_data(data: *mut c_void, sink: *const RootSink) {
-    assert_eq!(data as usize, *LOADER, "the other one is always claimed");
-    if loader_claim().swap(3, Ordering::SeqCst) == 0 {
-        VISITS.fetch_add(1, Ordering::SeqCst);
-        report(sink, &[root_slot(&HANDLE)]);
-    }
-}
-
-unsafe extern "C" fn prepare_for_roots_re_scanning() {
-    unclaim();
-}
-
-unsafe extern "C" fn process_weak_roots() {
-    for root in &WEAK {
-        let object = root.load(Ordering::Relaxed) as *mut c_void;
-        // SAFETY: an object, inside a collection.
-        if !object.is_null() && unsafe { (plugin().is_reachable)(object) } == 0 {
-            root.store(0, Ordering::Relaxed);
-        }
-    }
-    // SAFETY: the same.
-    unsafe { forward_weak_roots() }
-}
-
-unsafe extern "C" fn forward_weak_roots() {
-    for root in &WEAK {
-        let object = root.load(Ordering::Relaxed) as *mut c_void;
-        if !object.is_null() {
-            // SAFETY: a reached object.
-            let new = unsafe { (plugin().forwarded)(object) };
-            root.store(new as usize, Ordering::Relaxed);
-        }
-    }
-}
-
-unsafe extern "C" fn soft_reference_policy(
-    clear_all: *mut i32,
-    clock: *mut i64,
-    max_age: *mut i64,
-) {
-    // SAFETY: the plugin passes three places.
-    unsafe {
-        *clear_all = CLEAR_SOFT.load(Ordering::Relaxed);
-        *clock = 1000;
-        *max_age = 1000;
-    }
-}
-
-unsafe extern "C" fn swap_reference_pending_list(head: *mut c_void) -> *mut c_void {
-    PENDING.swap(head as usize, Ordering::Relaxed) as *mut c_void
 }
 
 /// The classes of the VM.
