@@ -271,7 +271,8 @@ impl<C: Config> Directory<C> {
         self.blocks_at(chunk, self.state(chunk).starts())
     }
 
-    /// The headers of these pages of `chunk`.
+    /// The headers of these pages of `chunk`. The processor begins to fetch all of them at once, for a collection spends most
+    /// of its time at headers with waiting for the first read of each.
     pub fn blocks_at(&self, chunk: Chunk, pages: PageSet) -> impl Iterator<Item = (Page, &Block)> {
         let state = self.state(chunk);
         ones_of(pages).for_each(|page| prefetch(&raw const state.blocks[page] as usize));

@@ -57,6 +57,12 @@ class Claim(BaseModel):
     heap: int | None = None
     digits: int = 0
 
+    @property
+    def compared(self) -> list[str]:
+        """The builds that have a line. A ratio of the baseline to itself says nothing."""
+        itself = self.baseline if self.measure in ("ratio", "mean") else None
+        return [build for build in self.builds if build != itself]
+
 
 class Section(BaseModel):
     """Claims that stand in one table."""
@@ -260,7 +266,7 @@ class Results:
             answer.id: answer
             for section in self.sections
             for claim in section.claims
-            for answer in (self._answer(claim, build) for build in claim.builds)
+            for answer in (self._answer(claim, build) for build in claim.compared)
         }
 
     def _read(self) -> list[Section]:
@@ -301,7 +307,7 @@ class Results:
 
     def of(self, section: Section) -> list[Answer]:
         """The answers of a section, in the order of its file."""
-        return [self.answers[f"{claim.id}-{build}"] for claim in section.claims for build in claim.builds]
+        return [self.answers[f"{claim.id}-{build}"] for claim in section.claims for build in claim.compared]
 
     @property
     def measured(self) -> bool:

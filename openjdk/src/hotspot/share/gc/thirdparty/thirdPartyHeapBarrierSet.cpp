@@ -58,9 +58,11 @@ void ThirdPartyHeapBarrierSet::on_thread_detach(Thread* thread) {
 
 // C2 leaves barriers out of stores into an object that it has just allocated. If a
 // collection has made the object old before the compiled code got it, all of these
-// stores are announced here.
+// stores are announced here. Arrays of primitives have none of these stores.
 void ThirdPartyHeapBarrierSet::on_slowpath_allocation_exit(JavaThread* thread, oop new_obj) {
-  object_written(new_obj);
+  if (has_object_barrier() && !new_obj->is_typeArray()) {
+    remember(new_obj);
+  }
 }
 
 void ThirdPartyHeapBarrierSet::remember(oop object) {

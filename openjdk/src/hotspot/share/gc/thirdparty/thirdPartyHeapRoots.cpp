@@ -80,17 +80,11 @@ public:
 
 // What survives a partial collection is old, so no root stays young.
 void ThirdPartyHeapRoots::young_oops_do(int32_t root_set, OopClosure* closure) {
-  switch (root_set) {
-    case THIRD_PARTY_HEAP_ROOTS_CLASS_LOADER_DATA: {
-      ThirdPartyHeapModifiedCLDClosure cld_closure(closure);
-      ClassLoaderDataGraph::cld_do(&cld_closure);
-      break;
-    }
-    case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE:
-      ThirdPartyHeapNMethods::scan(true /* only_young */, closure);
-      break;
-    default:
-      oops_do(root_set, closure, ClassLoaderData::_claim_strong);
+  if (root_set == THIRD_PARTY_HEAP_ROOTS_CLASS_LOADER_DATA) {
+    ThirdPartyHeapModifiedCLDClosure cld_closure(closure);
+    ClassLoaderDataGraph::cld_do(&cld_closure);
+  } else {
+    oops_do(root_set, closure, ClassLoaderData::_claim_strong);
   }
 }
 
@@ -102,9 +96,7 @@ void ThirdPartyHeapRoots::oops_do(int32_t root_set, OopClosure* closure, int cld
       break;
     }
     case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE:
-      if (!ThirdPartyHeapClassUnloading::is_marking()) {
-        ThirdPartyHeapNMethods::oops_do(closure);
-      }
+      ThirdPartyHeapNMethods::oops_do(closure);
       break;
     case THIRD_PARTY_HEAP_ROOTS_OOP_STORAGES:
       OopStorageSet::strong_oops_do(closure);
@@ -122,12 +114,13 @@ void ThirdPartyHeapRoots::scan(int32_t root_set, const ThirdPartyHeapRootSink* s
   ResourceMark rm;
   HandleMark hm(Thread::current());
   ThirdPartyHeapSlotClosure closure(sink);
-  if (_is_partial) {
-    young_oops_do(root_set, &closure);
-  } else if (root_set == THIRD_PARTY_HEAP_ROOTS_CODE_CACHE) {
+  if (root_set == THIRD_PARTY_HEAP_ROOTS_CODE_CACHE) {
+    // Where classes are unloaded, only what runs on a stack holds its constants.
     if (!ThirdPartyHeapClassUnloading::is_marking()) {
-      ThirdPartyHeapNMethods::scan(false /* only_young */, &closure);
+      ThirdPartyHeapNMethods::scan(_is_partial, &closure);
     }
+  } else if (_is_partial) {
+    young_oops_do(root_set, &closure);
   } else {
     oops_do(root_set, &closure, ClassLoaderData::_claim_strong);
   }
