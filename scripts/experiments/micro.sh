@@ -2,23 +2,25 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Measures single operations with JMH on build/jdk: on our allocator and on one of HotSpot's collectors in turn. Leaves what JMH
-# says, micro.csv and a table in the folder TO.
+# says in build/micro, and results.csv, tables.md, machine.json and a plot by heap size in the folder TO.
 # Usage: micro.sh allocation|collection|heaps
 #   allocation  nanoseconds to allocate an object, beside Serial, by THREADS; five minutes
 #   collection  milliseconds of System.gc() with 450 MiB alive, beside Parallel; five minutes
-#   heaps       the same with 32 MiB alive, by heap size
+#   heaps       the same with 24 MiB alive, by heap size; ten minutes
 # Variables:
-#   TO       a folder, default build/micro/ and the name of the measurement
+#   TO       a folder, default build/micro/ and the name of the measurement, and in it results
 #   PLUGIN   the build that is compared, default ms-64k
 #   THREADS  numbers of threads, default "1 2"
 set -euo pipefail
+to=${TO:+$(realpath -m "$TO")}
 cd "$(dirname "$0")"
 # shellcheck source=../lib.sh
 source ../lib.sh
 
 what=${1:-}
 plugin=${PLUGIN:-ms-64k}
-to=${TO:-$OUT/micro/$what}
+work=$OUT/micro/$what
+to=${to:-$work/results}
 jar=$ROOT/benchmarks/micro/target/micro.jar
 ours=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$plugin")
 
@@ -27,7 +29,7 @@ measure() {
   local name=$1-$2 flags=$3
   shift 3
   say "$name"
-  run_logged "$to/$name.log" "$OUT/jdk/bin/java" -jar "$jar" -jvmArgs "$flags" -rf json -rff "$to/$name.json" "$@"
+  run_logged "$work/$name.log" "$OUT/jdk/bin/java" -jar "$jar" -jvmArgs "$flags" -rf json -rff "$work/$name.json" "$@"
 }
 
 allocation() {
@@ -55,7 +57,8 @@ heaps() {
 [[ -x $OUT/jdk/bin/java ]] || die "there is no build/jdk: run \`make jdk plugins\` first"
 need_packages maven openjdk-17-jdk-headless
 ./venv.sh
-mkdir -p "$to"
-run_logged "$to/build.log" mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" -pl micro -am -DskipTests package
+rm -rf "$work"
+mkdir -p "$work"
+run_logged "$work/build.log" mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" -pl micro -am -DskipTests package
 "$what"
-"$OUT/venv/bin/python" -m shardsweep.micro "$to" "$plugin"
+"$OUT/venv/bin/python" -m shardsweep.micro "$work" "$plugin" "$to"

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Makes micro.csv and a table of the JSON that JMH has left in a folder. Usage: python -m shardsweep.micro FOLDER PLUGIN"""
+"""Makes results of the JSON that JMH has left in a folder: results.csv, tables.md, machine.json, and with several heap
+sizes a plot. Usage: python -m shardsweep.micro WORK PLUGIN FOLDER"""
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pandas as pd
 
+from shardsweep import draw, machine, tables
+from shardsweep.figures import Figure, Series
+from shardsweep.files import write_whole
+
 
 def rows(path: Path):
-    """A row for each benchmark of a file: its score, and the half width of JMH's 99.9 % interval."""
+    """A row for each benchmark of a file: its score, the half width of JMH's 99.9 % interval, and the median."""
     collector, variant = path.stem.rsplit("-", 1)
     for result in json.loads(path.read_text()):
         metric = result["primaryMetric"]
@@ -25,16 +31,47 @@ def rows(path: Path):
         }
 
 
-def main(folder: Path, plugin: str) -> None:
-    """Writes the CSV and prints the table, with the ratio of the plugin to the other collector."""
-    paths = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
+def table(data: pd.DataFrame, plugin: str) -> tables.Table:
+    """The medians of both collectors by benchmark and variant, and the ratio of the plugin to the other."""
+    wide = data.pivot_table(index=["benchmark", "variant"], columns="collector", values="median", sort=False)
+    other = next(name for name in wide.columns if name != plugin)
+    body = [
+        [*key, *(tables.number(each, 2) for each in (row[other], row[plugin], row[plugin] / row[other]))]
+        for key, row in wide.iterrows()
+    ]
+    units = ", ".join(dict.fromkeys(data["unit"]))
+    return tables.Table("micro", f"Median {units}", ["benchmark", "variant", other, plugin, "ratio"], body)
+
+
+def mebibytes(variant: str) -> int | None:
+    """The heap size that a variant names, None if it names none."""
+    size = re.fullmatch(r"(\d+)m", variant)
+    return int(size[1]) if size else None
+
+
+def by_heap(data: pd.DataFrame) -> Figure:
+    """The medians by heap size, a line for each collector and benchmark."""
+    series = [
+        Series(f"{collector}, {benchmark}", group["variant"].map(mebibytes).tolist(), group["median"].tolist())
+        for (benchmark, collector), group in data.groupby(["benchmark", "collector"], sort=False)
+    ]
+    return Figure("heaps", "A full collection by heap size", "heap, MiB", data["unit"].iloc[0], series)
+
+
+def main(work: Path, plugin: str, folder: Path) -> None:
+    """Writes the results and prints the table."""
+    paths = sorted(work.glob("*.json"), key=lambda path: path.stat().st_mtime)
     data = pd.DataFrame(row for path in paths for row in rows(path))
-    data.round(3).to_csv(folder / "micro.csv", index=False)
-    table = data.pivot_table(index=["variant", "benchmark"], columns="collector", values="median", sort=False)
-    other = next(name for name in table.columns if name != plugin)
-    table["ratio"] = table[plugin] / table[other]
-    print(table.round(2).to_string())
+    folder.mkdir(parents=True, exist_ok=True)
+    data.round(3).to_csv(folder / "results.csv", index=False)
+    text = tables.markdown(table(data, plugin))
+    write_whole(folder / "tables.md", text)
+    facts = {"machine": machine.host(), "revision": machine.revision()}
+    write_whole(folder / "machine.json", json.dumps(facts, indent=1) + "\n")
+    if data["variant"].map(mebibytes).notna().all():
+        draw.files(by_heap(data), folder)
+    print(text)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
