@@ -9,8 +9,8 @@ use crate::address_range::AddressRange;
 use crate::heap::{self, dispatch};
 use crate::options::{self, Settings};
 use crate::{
-    allocation, barrier, collection, heap_info, layout, logging, native_memory, scanning, slot,
-    trigger, upcalls, OpenJDK,
+    affinity, allocation, barrier, collection, heap_info, layout, logging, native_memory, scanning,
+    slot, trigger, upcalls, OpenJDK,
 };
 use mmtk::util::heap::vm_layout::VMLayout;
 use mmtk::util::options::GCTriggerSelector;
@@ -294,6 +294,7 @@ fn set_heap_size(settings: &mut Settings, config: &Config) -> Result<(), String>
     let options = &mut settings.builder.options;
     let is_set = options.gc_trigger.set(GCTriggerSelector::Delegated);
     if is_set && 0 < min && min <= max && options.threads.set(config.gc_threads as usize) {
+        affinity::bind_workers(options, config.gc_threads as usize);
         Ok(())
     } else {
         Err(format!(

@@ -17,6 +17,7 @@
 mod abi;
 mod active_plan;
 mod address_range;
+mod affinity;
 mod allocation;
 mod barrier;
 #[cfg(feature = "shardsweep")]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the space asks of the OS: which pages it may drop, and which places of 2 MiB are to be one huge page each.
+//! What the space asks of the OS: which pages it may drop, which places of 2 MiB are to be one huge page each, and where a
+//! thread may run.
 
 use shardsweep_policy::{PageRange, PAGE_BYTES};
 use std::io;
@@ -33,6 +34,17 @@ pub fn make_huge_page(place: PageRange) {
         advise(&place, libc::MADV_POPULATE_WRITE).ok();
         // A huge page that was made stays one.
         forbid_huge_pages(place);
+    }
+}
+
+/// Has the calling thread run on each processor that the first thread of the process may run on.
+pub fn run_anywhere() {
+    // SAFETY: all zero is an empty set; the system reads and writes no more than its size. What fails changes nothing.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(libc::getpid(), size_of_val(&set), &mut set) == 0 {
+            libc::sched_setaffinity(0, size_of_val(&set), &set);
+        }
     }
 }
 

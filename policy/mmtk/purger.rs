@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The thread that returns free memory to the OS while mutators run.
 
+use super::os::run_anywhere;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -168,7 +169,12 @@ impl Purger {
 
 fn spawn(body: Box<dyn FnOnce() + Send>) -> io::Result<()> {
     let thread = thread::Builder::new().name("MMTk purger".to_owned());
-    thread.spawn(body).map(drop)
+    // The thread that spawns it is a worker, which may be bound to a processor.
+    let unbound = || {
+        run_anywhere();
+        body();
+    };
+    thread.spawn(unbound).map(drop)
 }
 
 /// Lets others run. Runs on at once where a processor is idle.

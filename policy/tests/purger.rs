@@ -9,5 +9,7 @@ macro_rules! warn {
     ($($argument:tt)*) => { eprintln!($($argument)*) };
 }
 
+#[path = "../mmtk/os.rs"]
+mod os;
 #[path = "../mmtk/purger.rs"]
 mod purger;

@@ -162,3 +162,32 @@ fn mutators_come_first_until_a_collection_is_overdue() {
     purger.work.lock().unwrap().overdue = Instant::now();
     wait(&has_purged);
 }
+
+/// On how many processors the thread may run: the calling one for 0.
+fn processors(thread: libc::pid_t) -> i32 {
+    // SAFETY: all zero is an empty set; the system writes no more than its size.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(thread, size_of_val(&set), &mut set);
+        libc::CPU_COUNT(&set)
+    }
+}
+
+#[test]
+fn the_thread_is_not_bound_where_its_maker_is() {
+    let (send, receive) = channel();
+    let maker = thread::spawn(|| {
+        // SAFETY: all zero is an empty set, and the number is one that it has a bit for.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(libc::sched_getcpu() as usize, &mut set);
+            assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &set), 0);
+        }
+        assert_eq!(processors(0), 1);
+        spawn(Box::new(move || send.send(processors(0)).unwrap())).unwrap();
+    });
+    maker.join().unwrap();
+    // SAFETY: this has no conditions.
+    let process = unsafe { libc::getpid() };
+    assert_eq!(receive.recv_timeout(NEVER), Ok(processors(process)));
+}

@@ -41,6 +41,7 @@ ThirdPartyHeapDriver::ThirdPartyHeapDriver(ThirdPartyHeap* heap) :
     _lock(Mutex::leaf, "ThirdPartyHeapDriver_lock", true, Monitor::_safepoint_check_always),
     _enabled(false),
     _state(Idle),
+    _completed_lock(Mutex::leaf, "ThirdPartyHeapCompleted_lock", true, Monitor::_safepoint_check_always),
     _completed(0),
     _vm_thread_task(NULL),
     _gc_locker_cleared(false),
@@ -162,9 +163,9 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
     collect(cause, pause);
   }
 
-  MonitorLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
+  change_state(ResumeRequested, Idle);
+  MonitorLocker ml(&_completed_lock, Mutex::_no_safepoint_check_flag);
   _completed++;
-  _state = Idle;
   ml.notify_all();
   return true;
 }
@@ -182,7 +183,7 @@ void ThirdPartyHeapDriver::serve_request_at_safepoint() {
 }
 
 void ThirdPartyHeapDriver::wait_for_completion(JavaThread* thread, uint completed) {
-  MonitorLocker ml(thread, &_lock);
+  MonitorLocker ml(thread, &_completed_lock);
   while (_completed == completed) {
     ml.wait();
   }
