@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary There are as many GC threads as -XX:ParallelGCThreads, the option threads or its environment variable say, and they collect.
+ * @summary There are as many GC threads as -XX:ParallelGCThreads, the option threads or its environment variable say, and they
+ *     collect. Where there is one for each processor, each has its own.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @run main GcThreads
@@ -11,10 +12,12 @@ import heap.Check;
 import heap.Child;
 import heap.Heap;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 public class GcThreads {
@@ -33,19 +36,35 @@ public class GcThreads {
             for (int i = 0; i < live.size(); i++) {
                 Check.equal("live " + i, live.get(i), "a live string");
             }
-            Check.equal(Long.parseLong(args[0]), workers(), "threads named as GC workers");
+            List<String> workers = processorsOf("MMTk Worker");
+            Check.equal(Integer.parseInt(args[0]), workers.size(), "threads named as GC workers");
+
+            String all = status("Cpus_allowed_list", Path.of("/proc/self"));
+            int last = Runtime.getRuntime().availableProcessors() - 1;
+            // Where some of the machine's processors are not the process's, the choice is the system's.
+            boolean bound = last > 0 && workers.size() == last + 1 && all.equals("0-" + last);
+            List<String> expected = IntStream.rangeClosed(0, workers.size() - 1)
+                .mapToObj(i -> bound ? "" + i : all)
+                .sorted()
+                .collect(Collectors.toList());
+            Check.equal(expected, workers, "the processors of GC workers");
         }
 
-        private static long workers() throws IOException {
+        /** What the system says of each thread whose name begins so, in order. */
+        private static List<String> processorsOf(String name) throws IOException {
             try (Stream<Path> threads = Files.list(Path.of("/proc/self/task"))) {
-                return threads.filter(thread -> nameOf(thread).startsWith("MMTk Worker")).count();
+                return threads.filter(thread -> status("Name", thread).startsWith(name))
+                    .map(thread -> status("Cpus_allowed_list", thread))
+                    .sorted()
+                    .collect(Collectors.toList());
             }
         }
 
-        private static String nameOf(Path thread) {
-            try {
-                return Files.readString(thread.resolve("comm"));
-            } catch (IOException e) {
+        private static String status(String key, Path thread) {
+            try (Stream<String> lines = Files.lines(thread.resolve("status"))) {
+                String prefix = key + ":\t";
+                return lines.filter(line -> line.startsWith(prefix)).findFirst().get().substring(prefix.length());
+            } catch (IOException | UncheckedIOException e) {
                 return "a thread that has ended";
             }
         }

@@ -22,12 +22,13 @@
 #endif
 
 bool ThirdPartyHeapClassUnloading::_is_marking = false;
+uint ThirdPartyHeapClassUnloading::_interval = LeastInterval;
 uint ThirdPartyHeapClassUnloading::_without_unloading = 0;
 
 bool ThirdPartyHeapClassUnloading::is_due(GCCause::Cause cause) {
   return !GCCause::is_allocation_failure_gc(cause) ||
          ThirdPartyHeapLoader::plugin()->is_emergency_collection() != 0 ||
-         _without_unloading + 1 >= Interval;
+         _without_unloading + 1 >= _interval;
 }
 
 void ThirdPartyHeapClassUnloading::begin(bool partial, GCCause::Cause cause) {
@@ -56,6 +57,8 @@ void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosur
   _is_marking = false;
   const bool unloaded = SystemDictionary::do_unloading(NULL /* timer */);
   CodeCache::do_unloading(is_alive, unloaded);
+  ThirdPartyHeapNMethods::remove_dead();
+  _interval = unloaded ? LeastInterval : MIN2(2 * _interval, MostInterval);
   Klass::clean_weak_klass_links(unloaded);
   JVMCI_ONLY(JVMCI::do_unloading(unloaded);)
 

@@ -21,12 +21,15 @@ class OopClosure;
 // A full heap does not tell that classes are garbage, and it takes time to look through
 // the code cache: HotSpot's generational collectors do so in full collections alone,
 // which are rare. Here, collections that the program or metaspace asks for unload, the
-// last attempt before an allocation fails, and each Interval-th of the others.
+// last attempt before an allocation fails, and of the others one in a while: the longer
+// there has been no class to unload, the longer it takes to the next.
 class ThirdPartyHeapClassUnloading : AllStatic {
 private:
-  static const uint Interval = 8;
+  static const uint LeastInterval = 8;
+  static const uint MostInterval = 64;
 
   static bool _is_marking;
+  static uint _interval;          // full collections from one that unloads to the next
   static uint _without_unloading; // full collections since the last that unloaded
 
   static bool is_due(GCCause::Cause cause);

@@ -7,16 +7,15 @@
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
 #include "gc/thirdparty/thirdPartyHeapNMethods.hpp"
 #include "memory/iterator.hpp"
+#include "memory/resourceArea.hpp"
 #include "memory/universe.hpp"
 #include "runtime/atomic.hpp"
 #include "runtime/mutexLocker.hpp"
 #include "runtime/prefetch.inline.hpp"
 
-// The word that an nmethod has for its heap: for each list its place there and one, in so many bits, and in the highest
-// bit whether there are constants among its instructions.
-static const int PlaceBits = 31;
+// The word that an nmethod has for its heap: for each list its place there and one, in so many bits.
+static const int PlaceBits = 32;
 static const uintptr_t PlaceMask = right_n_bits(PlaceBits);
-static const uintptr_t HasImmediates = (uintptr_t)1 << 63;
 
 static uintptr_t word(nmethod* nm) {
   return (uintptr_t)nm->gc_data<void>();
@@ -34,28 +33,38 @@ void ThirdPartyHeapNMethodList::set_place(nmethod* nm, int place) const {
   set_word(nm, (word(nm) & ~(PlaceMask << _shift)) | (uintptr_t)(place + 1) << _shift);
 }
 
-void ThirdPartyHeapNMethodList::add(nmethod* nm) {
-  if (place(nm) < 0) {
-    set_place(nm, _list.append(nm));
-  }
+void ThirdPartyHeapNMethodList::add(const ThirdPartyHeapNMethodEntry& entry) {
+  assert(place(entry.nm) < 0, "once");
+  set_place(entry.nm, _list.append(entry));
 }
 
-void ThirdPartyHeapNMethodList::remove(nmethod* nm) {
+ThirdPartyHeapNMethodEntry ThirdPartyHeapNMethodList::remove(nmethod* nm) {
   const int at = place(nm);
   if (at < 0) {
-    return;
+    return { nm, NULL, 0 };
   }
-  nmethod* const last = _list.pop();
-  if (last != nm) {
+  const ThirdPartyHeapNMethodEntry removed = _list.at(at);
+  const ThirdPartyHeapNMethodEntry last = _list.pop();
+  if (last.nm != nm) {
     _list.at_put(at, last);
-    set_place(last, at);
+    set_place(last.nm, at);
   }
   set_place(nm, -1);
+  return removed;
 }
 
 ThirdPartyHeapNMethodList ThirdPartyHeapNMethods::_all(0);
 ThirdPartyHeapNMethodList ThirdPartyHeapNMethods::_young(PlaceBits);
 volatile int ThirdPartyHeapNMethods::_claimed = 0;
+
+static void constants_do(const ThirdPartyHeapNMethodEntry& entry, OopClosure* closure) {
+  for (int i = 0; i < entry.length; i++) {
+    oop* const p = entry.constants[i];
+    if (*p != NULL && *p != Universe::non_oop_word()) {
+      closure->do_oop(p);
+    }
+  }
+}
 
 class ThirdPartyHeapYoungOopFinder : public OopClosure {
   bool _found;
@@ -64,84 +73,65 @@ public:
   ThirdPartyHeapYoungOopFinder() : _found(false) {}
   bool found() const { return _found; }
 
-  virtual void do_oop(oop* p) {
-    const oop object = *p;
-    _found = _found || (object != NULL && !ThirdPartyHeapBarrierSet::is_unlogged(object));
-  }
-
+  virtual void do_oop(oop* p) { _found = _found || !ThirdPartyHeapBarrierSet::is_unlogged(*p); }
   virtual void do_oop(narrowOop* p) { ShouldNotReachHere(); }
 };
 
-bool ThirdPartyHeapNMethods::may_have_young_oops(nmethod* nm) {
+bool ThirdPartyHeapNMethods::may_have_young_oops(const ThirdPartyHeapNMethodEntry& entry) {
   ThirdPartyHeapYoungOopFinder finder;
-  nm->oops_do(&finder);
+  constants_do(entry, &finder);
   return finder.found();
 }
 
-// Also such a place among the instructions that holds no constant yet: it is filled by patching.
-static bool has_immediates(nmethod* nm) {
-  RelocIterator relocations(nm);
-  while (relocations.next()) {
+static void find_constants(nmethod* nm, GrowableArray<oop*>* constants) {
+  for (RelocIterator relocations(nm); relocations.next(); ) {
     if (relocations.type() == relocInfo::oop_type && relocations.oop_reloc()->oop_is_immediate()) {
-      return true;
+      constants->append(relocations.oop_reloc()->oop_addr());
     }
   }
-  return false;
+  for (oop* p = nm->oops_begin(); p < nm->oops_end(); p++) {
+    constants->append(p);
+  }
 }
 
 void ThirdPartyHeapNMethods::add(nmethod* nm) {
-  assert_locked_or_safepoint(CodeCache_lock);
-  _all.add(nm);
-  if (has_immediates(nm)) {
-    set_word(nm, word(nm) | HasImmediates);
+  remove(nm);
+  ResourceMark rm;
+  GrowableArray<oop*> constants;
+  find_constants(nm, &constants);
+  const int length = constants.length();
+  if (length == 0) {
+    return;
   }
-  if (ThirdPartyHeapBarrierSet::has_object_barrier() && may_have_young_oops(nm)) {
-    _young.add(nm);
+  const ThirdPartyHeapNMethodEntry entry = { nm, NEW_C_HEAP_ARRAY(oop*, length, mtGC), length };
+  for (int i = 0; i < length; i++) {
+    entry.constants[i] = constants.at(i);
+  }
+  _all.add(entry);
+  if (ThirdPartyHeapBarrierSet::has_object_barrier() && may_have_young_oops(entry)) {
+    _young.add(entry);
   }
 }
 
 void ThirdPartyHeapNMethods::remove(nmethod* nm) {
   assert_locked_or_safepoint(CodeCache_lock);
-  _all.remove(nm);
+  oop** const constants = _all.remove(nm).constants;
   _young.remove(nm);
+  FREE_C_HEAP_ARRAY(oop*, constants);
 }
 
-static void constants_do(nmethod* nm, OopClosure* closure) {
-  if ((word(nm) & HasImmediates) != 0) {
-    nm->oops_do(closure);
-    return;
-  }
-  for (oop* p = nm->oops_begin(); p < nm->oops_end(); p++) {
-    if (*p != Universe::non_oop_word()) {
-      closure->do_oop(p);
-    }
-  }
-}
-
-// Most of the time goes into waiting for headers and constants, which lie apart: they are fetched some nmethods ahead.
-static void prefetch_header(nmethod* nm) {
-  static const size_t line_bytes = 64;
-  for (size_t offset = 0; offset < sizeof(nmethod); offset += line_bytes) {
-    Prefetch::read(nm, offset);
-  }
-}
-
+// Most of the time goes into waiting for constants, which lie apart: they are fetched some nmethods ahead.
 void ThirdPartyHeapNMethodList::oops_do(int from, int to, OopClosure* closure) const {
-  static const int headers_ahead = 8;
-  static const int constants_ahead = 4;
-  for (int i = from; i < MIN2(from + headers_ahead, to); i++) {
-    prefetch_header(at(i));
-  }
+  static const int entries_ahead = 16;
+  static const int constants_ahead = 8;
   for (int i = from; i < to; i++) {
-    if (i + headers_ahead < to) {
-      prefetch_header(at(i + headers_ahead));
+    if (i + entries_ahead < to) {
+      Prefetch::read(at(i + entries_ahead).constants, 0);
     }
     if (i + constants_ahead < to) {
-      Prefetch::read(at(i + constants_ahead)->oops_begin(), 0);
+      Prefetch::read(at(i + constants_ahead).constants[0], 0);
     }
-    if (at(i)->is_alive()) {
-      constants_do(at(i), closure);
-    }
+    constants_do(at(i), closure);
   }
 }
 
@@ -165,11 +155,19 @@ void ThirdPartyHeapNMethods::scan(bool only_young, OopClosure* closure) {
   }
 }
 
+void ThirdPartyHeapNMethods::remove_dead() {
+  for (int i = _all.length() - 1; i >= 0; i--) {
+    nmethod* const nm = _all.at(i).nm;
+    if (!nm->is_alive()) {
+      remove(nm);
+    }
+  }
+}
+
 void ThirdPartyHeapNMethods::prune() {
   for (int i = _young.length() - 1; i >= 0; i--) {
-    nmethod* const nm = _young.at(i);
-    if (!may_have_young_oops(nm)) {
-      _young.remove(nm);
+    if (!may_have_young_oops(_young.at(i))) {
+      _young.remove(_young.at(i).nm);
     }
   }
 }

@@ -10,10 +10,19 @@
 class OopClosure;
 class nmethod;
 
+// An nmethod, and where its constants lie: in its table, or among its instructions. To find the latter, relocation by
+// relocation, takes far longer than to look at them, and an nmethod does not move. A place that holds no constant yet,
+// since it is filled by patching, counts.
+struct ThirdPartyHeapNMethodEntry {
+  nmethod* nm;
+  oop**    constants;
+  int      length;
+};
+
 // A list of nmethods, each of which knows its place in it.
 class ThirdPartyHeapNMethodList {
   const int _shift; // of the place in what an nmethod knows
-  GrowableArrayCHeap<nmethod*, mtGC> _list;
+  GrowableArrayCHeap<ThirdPartyHeapNMethodEntry, mtGC> _list;
 
   void set_place(nmethod* nm, int place) const;
   int place(nmethod* nm) const;
@@ -22,24 +31,24 @@ public:
   explicit ThirdPartyHeapNMethodList(int shift) : _shift(shift), _list() {}
 
   int length() const { return _list.length(); }
-  nmethod* at(int i) const { return _list.at(i); }
+  const ThirdPartyHeapNMethodEntry& at(int i) const { return _list.at(i); }
 
   // The constants of the nmethods in these places.
   void oops_do(int from, int to, OopClosure* closure) const;
 
-  // Puts it on the list, unless it is there.
-  void add(nmethod* nm);
-  // Takes it from the list, if it is there. The last one takes its place.
-  void remove(nmethod* nm);
+  // Puts one on the list that is not there.
+  void add(const ThirdPartyHeapNMethodEntry& entry);
+  // Takes it from the list, and returns its entry: one without constants if it is not there. The last one takes its place.
+  ThirdPartyHeapNMethodEntry remove(nmethod* nm);
 };
 
-// All nmethods, and under a plan with partial collections those that may have a young object among their constants: a
+// All nmethods with constants, and under a plan with partial collections those that may have a young object among their constants: a
 // partial collection looks at no other. An old object that the barrier has remembered counts as young here, which costs a
 // visit; therefore HotSpot's own list of such nmethods, which checks that no other can have one, does not serve.
 //
-// To go from one nmethod to the next here costs less than to walk through the code cache. To look for constants among
-// the instructions of one, relocation by relocation, costs far more than to look at its table of constants, and hardly
-// any has such: that is found out once for each.
+// To go from one nmethod to the next here costs less than to walk through the code cache. One that becomes a zombie stays
+// until the sweeper gets the CodeCache_lock. Its constants are still good, as each collection visits them, but one that
+// unloads classes: that removes it.
 //
 // Every change is made under the CodeCache_lock or at a safepoint.
 class ThirdPartyHeapNMethods : AllStatic {
@@ -47,7 +56,7 @@ class ThirdPartyHeapNMethods : AllStatic {
   static ThirdPartyHeapNMethodList _young;
   static volatile int _claimed; // the places below it, of the list that is scanned
 
-  static bool may_have_young_oops(nmethod* nm);
+  static bool may_have_young_oops(const ThirdPartyHeapNMethodEntry& entry);
 
 public:
   // Called again when its constants change.
@@ -61,6 +70,9 @@ public:
   // claimed by one. Before them, begin_scan.
   static void begin_scan();
   static void scan(bool only_young, OopClosure* closure);
+
+  // When classes have been unloaded: takes zombies from the lists.
+  static void remove_dead();
 
   // At the end of a collection: takes those out of the young ones whose constants are all old.
   static void prune();
