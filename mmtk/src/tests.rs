@@ -177,6 +177,32 @@ fn old_objects_are_remembered() {
     }
 }
 
+/// Checks the barriers of a thread without a mutator under mmtk's stress test, in which mutators have no lists.
+#[test]
+fn threads_without_a_mutator_have_barriers_under_stress() {
+    if env::var(CASE).is_ok() {
+        env::set_var("MMTK_STRESS_FACTOR", (4 * MIB).to_string());
+    }
+    let (mut vm, _) = in_case!(threads_without_a_mutator_have_barriers_under_stress);
+    let array = vm.alloc_array(20);
+    vm.set_root(0, array);
+    make_list(&mut vm, 1, 0..20);
+    let (array, list) = (vm.root(0).unwrap(), vm.root(1));
+    vm.set_element_by_vm(array, 7, list);
+    if vm.has_snapshot_barrier() && !vm.is_marking() {
+        allocate_until(&mut vm, abi::PAUSE_INITIAL_MARK);
+    }
+    vm.collect();
+    make_list(&mut vm, 2, 0..20);
+    let (array, list) = (vm.root(0).unwrap(), vm.root(2));
+    vm.set_element_by_vm(array, 7, list);
+    vm.set_root(2, None);
+    vm.collect();
+    let element = vm.element(vm.root(0).unwrap(), 7);
+    vm.set_root(3, element);
+    check_list(&vm, 3, 0..20);
+}
+
 /// Checks that weak roots are cleared if a partial collection frees what they refer to, whatever its size.
 #[test]
 fn partial_collections_clear_weak_roots() {

@@ -52,7 +52,10 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
         context: Arc<AllocatorContext<VM>>,
     ) -> Self {
         let options = &context.options;
-        let is_precise_stress = *options.precise_stress && options.is_stress_test_gc_enabled();
+        // A mutator without a thread is for barriers alone: it has no lists to hide.
+        let is_precise_stress = tls != VMThread::UNINITIALIZED
+            && *options.precise_stress
+            && options.is_stress_test_gc_enabled();
         let mut allocator = FreeListAllocator {
             heads: Self::heads_in_thread(tls),
             local: Local::default(),
