@@ -54,7 +54,7 @@ mod tests {
     fn a_worker_has_a_processor_where_each_can_have_one() {
         let processors = processors();
         let count = processors.len();
-        assert_eq!(count, std::thread::available_parallelism().unwrap().get());
+        assert!(count > 0);
         let contiguous = processors.iter().copied().eq(0..count as u16);
         let expected = if count > 1 && contiguous {
             AffinityKind::RoundRobin(processors)

@@ -14,7 +14,7 @@
 //! | [`ConcurrentMarkSweep`](crate::plan::ConcurrentMarkSweep), in `concurrent.rs` | - | a plan that marks beside mutators, on the same space |
 //! | `closure` | `ProcessNodes` | what a worker does with marked objects |
 //! | `collection`, `purger` | - | what the space does in a collection, and after it |
-//! | `os` | - | what it asks of the OS: to drop pages, to make huge ones |
+//! | `os` | - | what it asks of the OS: to drop pages, to make huge ones, to run a thread anywhere |
 //! | `shared` | - | the part of the space that work packets and the purger use beside the plan |
 //! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release chunks |
 //!

@@ -8,26 +8,28 @@
 
 import heap.Check;
 import heap.Heap;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 public class ManyThreadsOutOfMemory {
     private static final int THREADS = 12;
     private static final int TIMES = 3;
 
+    private static final CountDownLatch ALL_STARTED = new CountDownLatch(1);
     private static final AtomicInteger ERRORS = new AtomicInteger();
     private static final AtomicInteger FINISHED = new AtomicInteger();
 
     public static void main(String[] args) throws Exception {
-        List<Thread> threads = new ArrayList<>();
+        Thread[] threads = new Thread[THREADS];
         for (int i = 0; i < THREADS; i++) {
             int size = 16 << i % 8;
-            threads.add(new Thread(() -> run(size)));
+            threads[i] = new Thread(() -> run(size));
+            threads[i].start();
         }
-        threads.forEach(Thread::start);
-        for (Thread thread : threads) {
-            thread.join();
+        // From here on this thread allocates nothing: the error may come to any thread that does.
+        ALL_STARTED.countDown();
+        for (int i = 0; i < THREADS; i++) {
+            threads[i].join();
         }
         Check.equal(THREADS, FINISHED.get(), "threads that reached their end");
         Check.that(ERRORS.get() >= THREADS * TIMES, "each has seen its errors: " + ERRORS);
@@ -36,6 +38,7 @@ public class ManyThreadsOutOfMemory {
 
     /** An error may come anywhere, also in the handling of the one before: hence the loop around it. */
     private static void run(int size) {
+        awaitStart();
         int errors = 0;
         while (errors < TIMES) {
             try {
@@ -46,6 +49,14 @@ public class ManyThreadsOutOfMemory {
             }
         }
         FINISHED.incrementAndGet();
+    }
+
+    private static void awaitStart() {
+        try {
+            ALL_STARTED.await();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     private static void fill(int size) {

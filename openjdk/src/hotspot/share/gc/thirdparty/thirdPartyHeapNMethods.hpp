@@ -42,9 +42,9 @@ public:
   ThirdPartyHeapNMethodEntry remove(nmethod* nm);
 };
 
-// All nmethods with constants, and under a plan with partial collections those that may have a young object among their constants: a
-// partial collection looks at no other. An old object that the barrier has remembered counts as young here, which costs a
-// visit; therefore HotSpot's own list of such nmethods, which checks that no other can have one, does not serve.
+// All nmethods with constants, and under a plan with partial collections those that may have a young object among their
+// constants: a partial collection looks at no other. An old object that the barrier has remembered counts as young here,
+// which costs a visit; therefore HotSpot's own list of such nmethods, which checks that no other can have one, does not serve.
 //
 // To go from one nmethod to the next here costs less than to walk through the code cache. One that becomes a zombie stays
 // until the sweeper gets the CodeCache_lock. Its constants are still good, as each collection visits them, but one that
