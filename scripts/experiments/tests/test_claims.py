@@ -248,7 +248,7 @@ def test_each_median_on_the_page_is_that_of_its_csv():
             table = table[(table["threads"] == one.threads) & table["value"].notna()]
             if one.heap:
                 table = table[table["heap"] == one.heap]
-            for build in one.compared:
+            for build in one.builds:
                 own = table[table["build"] == build]
                 own = own[own["iteration"] == own["iteration"].max()]
                 wanted = f"{own['value'].median():.{one.digits}f}" if len(own) else "not measured"
