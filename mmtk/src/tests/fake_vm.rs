@@ -114,6 +114,11 @@ unsafe extern "C" fn block_for_gc(_thread: Thread) {
     drop(CHANGED.wait_while(state, |(_, waiting)| *waiting).unwrap());
 }
 
+/// Whether the Java thread is outside a pause.
+fn is_running() -> bool {
+    !SAFEPOINT.lock().unwrap().1
+}
+
 unsafe extern "C" fn mutators_do(visit: MutatorVisitor, context: *mut c_void) {
     let thread = JAVA_THREAD.load(Ordering::Acquire);
     // SAFETY: the one Java thread, which is stopped.
@@ -426,6 +431,11 @@ impl FakeVm {
 
     pub fn set_handle(&mut self, oop: Option<Oop>) {
         HANDLE.store(oop.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Says whether workers that mark beside this thread wait before they visit the other class loader data.
+    pub fn hold_handle(&mut self, is_held: bool) {
+        IS_HELD.store(is_held, Ordering::SeqCst);
     }
 
     /// How often the other class loader data has been visited since this was last asked.

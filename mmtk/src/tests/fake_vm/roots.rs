@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The roots of the fake VM, strong and weak, and its two class loader data.
 
-use super::{plugin, COMPRESSED};
+use super::{is_running, plugin, COMPRESSED};
 use crate::abi::{self, RawSlot, RootSet, RootSink, Thread};
 use crate::layout::tests::{class_loader_data, test_layout};
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::LazyLock;
+use std::thread;
 
 const ROOTS: usize = 16;
 pub static STRONG: [AtomicUsize; ROOTS] = [const { AtomicUsize::new(0) }; ROOTS];
@@ -65,6 +66,9 @@ pub static HANDLE: AtomicUsize = AtomicUsize::new(0);
 /// How often it has been visited.
 pub static VISITS: AtomicUsize = AtomicUsize::new(0);
 
+/// Whether workers that mark beside the Java thread wait before they visit it.
+pub static IS_HELD: AtomicBool = AtomicBool::new(false);
+
 fn make_class_loader_data(claim: i32) -> usize {
     Box::leak(Box::new(class_loader_data(claim)))
         .address()
@@ -87,6 +91,9 @@ pub unsafe extern "C" fn visit_class_loader_data(data: *mut c_void, sink: *const
     assert_eq!(data as usize, *LOADER, "the other one is always claimed");
     if loader_claim().swap(3, Ordering::SeqCst) == 0 {
         VISITS.fetch_add(1, Ordering::SeqCst);
+        while IS_HELD.load(Ordering::SeqCst) && is_running() {
+            thread::yield_now();
+        }
         report(sink, &[root_slot(&HANDLE)]);
     }
 }
