@@ -28,7 +28,7 @@ dacapo: ## download DaCapo 9.12-bach-MR1 and 23.11-chopin (GBs); prints the vari
 malloc: ## build build/libshardsweep_malloc.so, the allocator as a malloc to preload
 	@scripts/building/malloc.sh
 
-sweep: ## build what is missing, measure, and report: PRESET=quick|full|minheap|time|memory|programs|latency|chopin|chopin-minheap
+sweep: ## build what is missing, measure, and report: PRESET=quick|full|minheap|time|memory|plans|programs|latency|chopin|chopin-minheap
 	@scripts/experiments/sweep.sh
 
 check: ## what every change has to pass: a quick part of `make test`

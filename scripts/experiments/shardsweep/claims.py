@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What the recorded data say: each claim of `results/claims.yml` with its estimate, interval, and where it is from.
 
-`results/README.md` and the block of the front page between two marks are made of these. No number in them is typed.
+`results/README.md` and the blocks of the front page between marks are made of these. No number in them is typed.
 """
 
 import subprocess
@@ -23,8 +23,8 @@ from shardsweep.record import RESULTS
 
 CLAIMS = "claims.yml"
 PAGE_TEMPLATE, PAGE = "README.md.jinja", "README.md"
-FRONT_TEMPLATE = "front.md.jinja"
-BEGIN, END = "<!-- begin: made by `shardsweep results` -->", "<!-- end -->"
+# A block of the front page each.
+FRONT_TEMPLATES = ("front.md.jinja", "plans.md.jinja")
 # What a result depends on. A commit that differs from the checkout in one of these has other code. The Serviceability Agent runs
 # in a process of its own; its patch adds to the JVM a table that only it reads. The malloc is in no plugin; of the build that
 # loads it nothing is claimed.
@@ -32,6 +32,7 @@ NO_CODE = (
     ":!*.md",
     ":!*/test/*",
     ":!*/tests/*",
+    ":!*/tests.rs",
     ":!openjdk/src/jdk.hotspot.agent/*",
     ":!openjdk/patches/*-agent.patch",
     ":!policy/src/malloc/*",
@@ -326,7 +327,7 @@ class Results:
             undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False,
         )  # fmt: skip
         try:
-            return environment.get_template(template).render(results=self, get=self._get, begin=BEGIN, end=END)
+            return environment.get_template(template).render(results=self, get=self._get)
         except jinja2.TemplateError as error:
             raise UserError(f"{self.folder / template}: {error}") from None
 
@@ -336,18 +337,27 @@ class Results:
         return self.answers[key]
 
 
-def front(text: str, block: str) -> str:
-    """The front page with what is between the marks replaced. Raises UserError where the marks are not there."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise UserError(f"the front page has no {BEGIN} ... {END}")
-    return f"{before}{BEGIN}\n\n{block.strip()}\n\n{END}{after}"
+def marks(template: str) -> tuple[str, str]:
+    """What stands before and behind the block of the front page that is made of a template."""
+    return f"<!-- begin {template}: made by `shardsweep results` -->", f"<!-- end {template} -->"
+
+
+def front(text: str, template: str, block: str) -> str:
+    """The front page with the block of a template replaced. Raises UserError where its marks are not there."""
+    begin, end = marks(template)
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise UserError(f"the front page has no {begin} ... {end}")
+    return f"{before}{begin}\n\n{block.strip()}\n\n{end}{after}"
 
 
 def write(results: Path = RESULTS, page: Path = catalog.ROOT / "README.md") -> list[Path]:
-    """Makes `results/README.md` and the block of the front page. Returns what was written."""
+    """Makes `results/README.md` and the blocks of the front page. Returns what was written."""
     found = Results(results)
     write_whole(results / PAGE, found.render(PAGE_TEMPLATE))
-    write_whole(page, front(page.read_text(encoding="utf-8"), found.render(FRONT_TEMPLATE)))
+    text = page.read_text(encoding="utf-8")
+    for template in FRONT_TEMPLATES:
+        text = front(text, template, found.render(template))
+    write_whole(page, text)
     return [results / PAGE, page]

@@ -160,12 +160,14 @@ def test_bad_claims_and_templates_get_one_line(tmp_path, results):
     with pytest.raises(UserError, match=r"page\.jinja: no claim b-ms-64k"):
         found.render("page.jinja")
     with pytest.raises(UserError, match="the front page has no <!-- begin"):
-        claims.front("no marks", "block")
+        claims.front("no marks", "a.jinja", "block")
 
 
-def test_the_block_of_the_front_page_is_replaced_and_nothing_else():
-    page = f"before\n{claims.BEGIN}\nold\n{claims.END}\nafter\n"
-    assert claims.front(page, " new \n") == f"before\n{claims.BEGIN}\n\nnew\n\n{claims.END}\nafter\n"
+def test_a_block_of_the_front_page_is_replaced_and_nothing_else():
+    (begin, end), other = claims.marks("a.jinja"), "\nother\n".join(claims.marks("b.jinja"))
+    page = f"before\n{other}\n{begin}\nold\n{end}\nafter\n"
+    replaced = f"before\n{other}\n{begin}\n\nnew\n\n{end}\nafter\n"
+    assert claims.front(page, "a.jinja", " new \n") == replaced
 
 
 def test_sittings_of_one_grid_are_pooled_and_their_invocations_counted_on(tmp_path):
@@ -228,7 +230,7 @@ LITERAL = re.compile(
 )
 
 
-@pytest.mark.parametrize("name", [claims.PAGE_TEMPLATE, claims.FRONT_TEMPLATE])
+@pytest.mark.parametrize("name", [claims.PAGE_TEMPLATE, *claims.FRONT_TEMPLATES])
 def test_no_result_is_typed_into_a_template(name):
     text = re.sub(r"\{[{%].*?[%}]\}", "", (record.RESULTS / name).read_text(), flags=re.S)
     typed = [line for line in text.splitlines() if re.search(r"\d", LITERAL.sub("", line))]
