@@ -11,7 +11,7 @@ native_sources() {
     if [[ -d $test ]]; then folders+=("$test"); else folders+=("$(dirname "$test")"); fi
   done
   if [[ " $* " == */vmTestbase/* ]]; then
-    folders+=("$HOTSPOT_SUITE"/vmTestbase/{nsk/share,vm/share,vm/mlvm/share})
+    folders+=("$HOTSPOT_SUITE"/vmTestbase/{nsk/share,nsk/monitoring/share,vm/share,vm/mlvm/share})
   fi
   find "${folders[@]}" -name 'lib*.c' -o -name 'lib*.cpp' -o -name 'exe*.c' -o -name 'exe*.cpp' | sort -u
 }

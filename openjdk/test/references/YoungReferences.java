@@ -103,12 +103,19 @@ public class YoungReferences {
         }
 
         private static void dead(int round) throws InterruptedException {
-            ReferenceQueue<Object> queue = new ReferenceQueue<>();
-            List<Reference<?>> references = new ArrayList<>();
-            for (int i = 0; i < PAIRS; i++) {
-                references.add(i % 2 == 0 ? new WeakReference<>(value(i), queue) : new PhantomReference<>(value(i), queue));
-            }
-            Reference.reachabilityFence(references);
+            ReferenceQueue<Object> queue;
+            List<Reference<?>> references;
+            long collections;
+            // A collection between an object and its reference would find the object alive, and then it is old.
+            do {
+                collections = Heap.collections();
+                queue = new ReferenceQueue<>();
+                references = new ArrayList<>();
+                for (int i = 0; i < PAIRS; i++) {
+                    references.add(i % 2 == 0 ? new WeakReference<>(value(i), queue) : new PhantomReference<>(value(i), queue));
+                }
+                Reference.reachabilityFence(references);
+            } while (Heap.collections() != collections);
             collection();
             for (int i = 0; i < PAIRS; i++) {
                 Check.that(queue.remove(60_000) != null, "reference " + i + " to a dead object is enqueued");
