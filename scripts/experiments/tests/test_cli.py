@@ -51,7 +51,7 @@ def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
     [
         (
             ("sweep", "--preset", "huge"),
-            "no preset huge: there are chopin, chopin-minheap, full, latency, memory, minheap, programs, quick, time",
+            "no preset huge: there are chopin, chopin-minheap, full, latency, memory, minheap, plans, programs, quick, time",
         ),
         (("sweep", "--grid", "none.yml"), "grid none.yml is not there"),
         (("minheap", "--builds", "ms-46k", "--threads", "1"), "unknown build ms-46k: did you mean ms-4k, ms-64k"),

@@ -262,6 +262,6 @@ def test_plugins_of_a_grid_file(tmp_path, capsys):
     file.write_text("minheap: {builds: [hotspot-G1, stock-Immix, stock-SemiSpace], threads: [1]}\n")
     assert plugins(capsys, "--grid", file) == ["stock"]
     assert cli.main(["plugins", "--preset", "huge"]) == 1
-    there = "chopin, chopin-minheap, full, latency, memory, minheap, programs, quick, time"
+    there = "chopin, chopin-minheap, full, latency, memory, minheap, plans, programs, quick, time"
     said = f"shardsweep: no preset huge: there are {there}; --grid takes a file\n"
     assert capsys.readouterr().err == said
