@@ -297,17 +297,19 @@ fn a_snapshot_survives() {
     }
 }
 
-/// How many objects of 100 are not marked that are moved while marking runs: `route` says how they are overwritten where
+/// Objects that [`lost_objects`] moves.
+const MOVED: usize = 100;
+
+/// How many of these objects are not marked, though they were reachable when marking began: `route` says how they are overwritten where
 /// they were, or else loaded. Marking comes to their old places behind the handle, which waits until they are moved.
 /// Nothing refers to the new places but this function, so that nobody follows what may be dangling. None: another
 /// collection has freed them since.
 fn lost_objects(vm: &mut FakeVm, route: usize) -> Option<usize> {
-    const OBJECTS: usize = 100;
     let loader = vm.alloc_loaded();
     vm.set_root(0, loader);
-    let array = vm.alloc_array(OBJECTS);
+    let array = vm.alloc_array(MOVED);
     vm.set_handle(array);
-    for index in 0..OBJECTS {
+    for index in 0..MOVED {
         make_list(vm, 1, 0..1);
         let object = match route {
             3 => vm.alloc_reference(Class::Weak, |vm| vm.root(1)),
@@ -320,7 +322,7 @@ fn lost_objects(vm: &mut FakeVm, route: usize) -> Option<usize> {
     allocate_until(vm, abi::PAUSE_INITIAL_MARK);
     let array = vm.handle().unwrap();
     let mut moved = Vec::new();
-    for index in 0..OBJECTS {
+    for index in 0..MOVED {
         let object = vm.element(array, index).unwrap();
         match route {
             0 => vm.set_element(array, index, None),
@@ -358,7 +360,7 @@ fn objects_are_lost_without_the_snapshot_barrier() {
             vm.omits_barrier = omits_barrier;
             // Where workers are slow, the heap may be full before marking is over.
             let lost = (0..50).find_map(|_| lost_objects(&mut vm, route));
-            let expected = if omits_barrier { 100 } else { 0 };
+            let expected = if omits_barrier { MOVED } else { 0 };
             assert_eq!(
                 lost,
                 Some(expected),
