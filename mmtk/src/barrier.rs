@@ -8,7 +8,7 @@ use crate::{abi, heap, OpenJDK};
 use mmtk::plan::BarrierSelector;
 use mmtk::util::metadata::side_metadata::SideMetadataSpec;
 use mmtk::util::{Address, ObjectReference, VMMutatorThread, VMThread};
-use mmtk::vm::slot::Slot;
+use mmtk::vm::slot::{MemorySlice, Slot};
 use mmtk::vm::{ObjectModel, VMBinding};
 use mmtk::{memory_manager, Mutator};
 use std::sync::Mutex;
@@ -101,7 +101,8 @@ pub unsafe fn remember_slots<const COMPRESSED: bool>(
     }
 }
 
-/// Has all objects that `count` slots from `start` on refer to marked, if marking is active.
+/// Has all objects that `count` slots from `start` on refer to marked, if marking is active. Most often they are:
+/// new ones are marked when they are allocated.
 ///
 /// mmtk's own way to tell of a store takes the whole object that is written, and wants to be told once
 /// for each. HotSpot's stores name the field: the old value alone is what a snapshot needs.
@@ -113,7 +114,11 @@ pub unsafe fn snapshot_slots<const COMPRESSED: bool>(
     start: Address,
     count: usize,
 ) {
-    let slots = OopSlice::new(start, count);
+    let slots = OopSlice::<COMPRESSED>::new(start, count);
+    let mut objects = slots.iter_slots().filter_map(|slot| slot.load());
+    if objects.all(|object| object.is_live()) {
+        return;
+    }
     // SAFETY: promised by the caller.
     unsafe {
         with_mutator::<COMPRESSED>(raw, |mutator| {

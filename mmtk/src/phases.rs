@@ -3,8 +3,7 @@
 //! ends the one before it.
 
 use crate::abi::Phase;
-use crate::collection::pause;
-use crate::{abi, heap, upcalls, OpenJDK};
+use crate::{heap, upcalls, OpenJDK};
 use mmtk::memory_manager;
 use mmtk::scheduler::{GCWork, GCWorker, WorkBucketStage};
 use mmtk::MMTK;
@@ -24,11 +23,8 @@ impl<const COMPRESSED: bool> GCWork<OpenJDK<COMPRESSED>> for BeginMark {
 
 /// Has the beginning of marking told. Called when the mutators have been stopped, before there are packets for roots.
 pub fn schedule<const COMPRESSED: bool>() {
-    // After an initial mark, the closure runs beside the mutators.
-    if pause::<COMPRESSED>() != abi::PAUSE_INITIAL_MARK {
-        let mmtk = heap::mmtk::<COMPRESSED>();
-        memory_manager::add_work_packet(mmtk, WorkBucketStage::Closure, BeginMark);
-    }
+    let mmtk = heap::mmtk::<COMPRESSED>();
+    memory_manager::add_work_packet(mmtk, WorkBucketStage::Closure, BeginMark);
 }
 
 /// Whether objects move when all that live have been found.

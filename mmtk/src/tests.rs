@@ -370,6 +370,32 @@ fn objects_are_lost_without_the_snapshot_barrier() {
     }
 }
 
+/// Checks that marking comes to its end while the program allocates nothing.
+#[cfg(feature = "shardsweep")]
+#[test]
+fn marking_ends_beside_an_idle_program() {
+    let (mut vm, _) = in_case!(marking_ends_beside_an_idle_program);
+    if !vm.has_snapshot_barrier() {
+        return;
+    }
+    // Marking may be over before the allocation returns that found it due: then this has to begin again.
+    let is_beside = (0..50).any(|_| {
+        let before = vm.pauses(abi::PAUSE_FINAL_MARK);
+        vm.hold_handle(true);
+        let loader = vm.alloc_loaded();
+        vm.set_root(0, loader);
+        allocate_until(&mut vm, abi::PAUSE_INITIAL_MARK);
+        let is_beside = vm.pauses(abi::PAUSE_FINAL_MARK) == before;
+        vm.hold_handle(false);
+        if is_beside {
+            assert!(vm.wait_for_pause(), "there was no final mark");
+            assert_eq!(vm.pauses(abi::PAUSE_FINAL_MARK), before + 1);
+        }
+        is_beside
+    });
+    assert!(is_beside, "marking never ran beside the program");
+}
+
 #[test]
 fn buffers_are_disjoint_memory() {
     let (mut vm, _) = in_case!(buffers_are_disjoint_memory);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The transitive closure in a pause: a worker scans marked objects, and goes on with what it finds, until nothing is left.
+//! The transitive closure: a worker scans marked objects, and goes on with what it finds, until nothing is left.
 //!
 //! The crate makes a work packet of what each packet has found. A heap whose objects form chains then makes a packet of
 //! every link, which costs more than to mark the object. Here a worker keeps what it finds, and gives some away
@@ -8,9 +8,11 @@
 use crate::plan::tracing::gc_work::closure::ProcessNodes;
 use crate::plan::tracing::gc_work::DefaultObjectTracer;
 use crate::plan::tracing::Trace;
+use crate::plan::VectorObjectQueue;
 use crate::scheduler::{GCWorker, WorkBucketStage};
 use crate::util::ObjectReference;
 use crate::vm::{Scanning, VMBinding};
+use std::time::Instant;
 
 /// After so many objects a worker looks whether others need work: a multiple of what that costs.
 const SCANNED_BETWEEN: usize = 64;
@@ -28,20 +30,74 @@ fn share<T: Trace>(tracer: &mut DefaultObjectTracer<T>) {
     bucket.add(ProcessNodes::<T>::new(found, tracer.stage));
 }
 
-/// Scans `objects`, which are marked, and all that is marked by that. `T` must not move objects.
-pub(crate) fn trace_all<T: Trace>(mut objects: Vec<ObjectReference>, worker: &mut GCWorker<T::VM>, stage: WorkBucketStage) {
+/// Scans `objects`, which are marked, and all that is marked by that, a few at a time, until `stops`, which is asked before each few.
+/// Returns what is left to scan. `T` must not move objects.
+fn trace<T: Trace>(
+    mut objects: Vec<ObjectReference>,
+    worker: &mut GCWorker<T::VM>,
+    stage: WorkBucketStage,
+    stops: impl Fn(&mut DefaultObjectTracer<T>) -> bool,
+) -> Vec<ObjectReference> {
     let tls = worker.tls;
     let trace = T::from_mmtk(worker.mmtk);
     // Makes a packet of what it has found when that fills one.
     let mut tracer = DefaultObjectTracer::<T>::new(worker, trace.clone(), stage);
     while !objects.is_empty() {
+        let mut scanned = 0;
         for some in objects.chunks(SCANNED_BETWEEN) {
+            if stops(&mut tracer) {
+                objects.drain(..scanned);
+                objects.append(&mut tracer.queue.take());
+                return objects;
+            }
             for &object in some {
                 <T::VM as VMBinding>::VMScanning::scan_object_and_trace_edges(tls, object, &mut tracer);
                 trace.post_scan_object(object);
             }
-            share(&mut tracer);
+            scanned += some.len();
         }
         objects = tracer.queue.take();
     }
+    objects
+}
+
+/// Scans `objects`, which are marked, and all that is marked by that. `T` must not move objects.
+///
+/// Beside mutators, the final pause is due where nothing is left to mark: a program that allocates nothing would never ask for it.
+pub(crate) fn trace_all<T: Trace>(objects: Vec<ObjectReference>, worker: &mut GCWorker<T::VM>, stage: WorkBucketStage) {
+    trace::<T>(objects, worker, stage, |tracer| {
+        share(tracer);
+        false
+    });
+    let mmtk = worker.mmtk;
+    // In the final pause, what the barrier has told of last comes here too.
+    let is_pause = mmtk.get_plan().concurrent().is_none_or(|plan| plan.current_pause().is_some());
+    if !is_pause && worker.scheduler().work_buckets[WorkBucketStage::Concurrent].is_drained() {
+        mmtk.gc_trigger.poll(false, None);
+    }
+}
+
+/// As [`trace_all`], but returns at `until` what is left to scan.
+pub(crate) fn trace_until<T: Trace>(
+    objects: Vec<ObjectReference>,
+    worker: &mut GCWorker<T::VM>,
+    until: Instant,
+) -> Vec<ObjectReference> {
+    trace::<T>(objects, worker, WorkBucketStage::Concurrent, |_| Instant::now() >= until)
+}
+
+/// Marks `objects`. Returns those that were not marked before.
+pub(crate) fn mark<T: Trace>(objects: Vec<ObjectReference>, worker: &mut GCWorker<T::VM>) -> Vec<ObjectReference> {
+    let trace = T::from_mmtk(worker.mmtk);
+    let mut marked = VectorObjectQueue::new();
+    for object in objects {
+        trace.trace_object(worker, object, &mut marked);
+    }
+    marked.take()
+}
+
+/// Marks `objects` and all that they lead to, beside the mutators.
+pub(crate) fn mark_beside<T: Trace>(objects: Vec<ObjectReference>, worker: &mut GCWorker<T::VM>) {
+    let marked = mark::<T>(objects, worker);
+    trace_all::<T>(marked, worker, WorkBucketStage::Concurrent);
 }

@@ -6,8 +6,8 @@
 //!
 //! | pause | what happens |
 //! |---|---|
-//! | initial mark | marks are cleared, roots are read, free cells that threads have at hand are marked |
-//! | - | workers mark; the barrier tells of references that are overwritten; cells are marked when they are handed out |
+//! | initial mark | marks are cleared, roots are read, marking begins; free cells that threads have at hand are marked |
+//! | - | workers mark what is left; the barrier tells of references that are overwritten; cells are marked when they are handed out |
 //! | final mark | what the barrier has told of last is marked; references and weak roots are processed; blocks are released |
 //! | full | all of it at once: on request, or when marking has begun too late |
 //!
@@ -20,7 +20,6 @@
 
 use crate::plan::barriers::{BarrierSelector, SATBBarrier};
 use crate::plan::concurrent::barrier::SATBBarrierSemantics;
-use crate::plan::concurrent::concurrent_marking_work::ConcurrentMarkingRootsWorkFactory;
 use crate::plan::concurrent::global::ConcurrentPlan;
 use crate::plan::concurrent::Pause;
 use crate::plan::global::{BasePlan, CommonPlan, CreateGeneralPlanArgs, CreateSpecificPlanArgs};
@@ -28,6 +27,7 @@ use crate::plan::marksweep::mutator::{
     ms_mutator_prepare, ms_mutator_release, ALLOCATOR_MAPPING, RESERVED_ALLOCATORS,
 };
 use crate::plan::mutator_context::{create_space_mapping, MutatorBuilder, MutatorConfig};
+use crate::plan::tracing::gc_work::closure::ProcessNodes;
 use crate::plan::tracing::gc_work::weakref::VMProcessWeakRefs;
 use crate::plan::tracing::PlanTrace;
 use crate::plan::{AllocationSemantics, HasSpaces, Mutator, Plan, PlanConstraints};
@@ -35,7 +35,7 @@ use crate::policy::gc_work::DEFAULT_TRACE;
 use crate::policy::space::Space;
 use crate::scheduler::gc_work::{Prepare, Release, StopMutators};
 use crate::scheduler::{GCWorkContext, GCWorkScheduler, WorkBucketStage};
-use crate::shardsweep::{FreeListAllocator, MarkSweepSpace, MAX_OBJECT_SIZE};
+use crate::shardsweep::{FreeListAllocator, InitialRoots, MarkSweepSpace, MAX_OBJECT_SIZE};
 use crate::util::alloc::AllocatorSelector;
 use crate::util::heap::gc_trigger::SpaceStats;
 use crate::util::heap::VMRequest;
@@ -49,6 +49,8 @@ use enum_map::EnumMap;
 use mmtk_macros::{HasSpaces, PlanTraceObject};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// What the plan asks of the VM: a barrier that tells of references before they are overwritten.
 pub const CONCURRENT_MARK_SWEEP_CONSTRAINTS: PlanConstraints = PlanConstraints {
@@ -65,6 +67,9 @@ const MARGIN: usize = 2;
 /// ... or one part in so many of the heap.
 const LEAST_FRACTION: usize = 16;
 
+/// How long after its beginning the initial pause goes on to mark, at most.
+const INITIAL_MARK: Duration = Duration::from_millis(4);
+
 /// The plan.
 #[derive(HasSpaces, PlanTraceObject)]
 pub struct ConcurrentMarkSweep<VM: VMBinding> {
@@ -76,6 +81,8 @@ pub struct ConcurrentMarkSweep<VM: VMBinding> {
     pause: Atomic<Option<Pause>>,
     /// Whether the last one was a full pause.
     was_full: AtomicBool,
+    /// When the last initial pause was to mark no more.
+    initial_mark_ends: Mutex<Instant>,
     /// Whether marking runs beside the mutators.
     marking: AtomicBool,
     /// Whether the next pause has to be full, unless marking runs.
@@ -90,10 +97,10 @@ pub struct ConcurrentMarkSweep<VM: VMBinding> {
     free_after: AtomicUsize,
 }
 
-type Trace<VM> = PlanTrace<ConcurrentMarkSweep<VM>, DEFAULT_TRACE>;
+pub(crate) type Trace<VM> = PlanTrace<ConcurrentMarkSweep<VM>, DEFAULT_TRACE>;
 type Semantics<VM> = SATBBarrierSemantics<VM, ConcurrentMarkSweep<VM>, DEFAULT_TRACE>;
 
-/// The work of the two short pauses: objects that roots refer to are marked later.
+/// The work of the two short pauses.
 struct MarkWork<VM: VMBinding>(PhantomData<VM>);
 
 impl<VM: VMBinding> GCWorkContext for MarkWork<VM> {
@@ -103,7 +110,7 @@ impl<VM: VMBinding> GCWorkContext for MarkWork<VM> {
     type PinningTrace = Trace<VM>;
 
     fn make_roots_work_factory(mmtk: &'static MMTK<VM>) -> impl RootsWorkFactory<VM::VMSlot> {
-        ConcurrentMarkingRootsWorkFactory::<VM, Self::PlanType, DEFAULT_TRACE>::new(mmtk)
+        InitialRoots(mmtk)
     }
 }
 
@@ -132,6 +139,7 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
             common: CommonPlan::new(plan_args),
             pause: Atomic::new(None),
             was_full: AtomicBool::new(false),
+            initial_mark_ends: Mutex::new(Instant::now()),
             marking: AtomicBool::new(false),
             full_due: AtomicBool::new(false),
             was_late: AtomicBool::new(false),
@@ -169,6 +177,11 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         pause.expect("mutators are stopped, or about to be")
     }
 
+    /// When the initial pause that lasts is to mark no more.
+    pub(crate) fn initial_mark_ends(&self) -> Instant {
+        *self.initial_mark_ends.lock().unwrap()
+    }
+
     /// Whether marking has to begin now, to be over before the heap is full.
     fn is_marking_due(&self) -> bool {
         let (free, total) = (self.get_available_pages(), self.get_total_pages());
@@ -198,6 +211,9 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         let buckets = &scheduler.work_buckets;
         buckets[WorkBucketStage::Unconstrained].add(StopMutators::<MarkWork<VM>>::new());
         buckets[WorkBucketStage::Prepare].add(Prepare::<MarkWork<VM>>::new(self));
+        // Has marking end beside the mutators, where the pause leaves nothing else to do.
+        let stage = WorkBucketStage::Concurrent;
+        buckets[stage].add_no_notify(ProcessNodes::<Trace<VM>>::new(Vec::new(), stage));
     }
 
     /// Roots were read in the initial pause: what they refer to now was reachable then, or is new.
@@ -261,6 +277,7 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
     }
 
     fn notify_mutators_paused(&self, mmtk: &'static MMTK<VM>) {
+        *self.initial_mark_ends.lock().unwrap() = Instant::now() + INITIAL_MARK;
         if self.current() == Pause::FinalMark {
             self.end_marking();
         } else {

@@ -12,7 +12,8 @@
 //! | `pages::ChunkPageResource` | `BlockPageResource` | counts charged pages; takes chunks from the address space |
 //! | [`StickyMarkSweep`](crate::plan::StickyMarkSweep), in `sticky.rs` | - | a plan with generations on the same space |
 //! | [`ConcurrentMarkSweep`](crate::plan::ConcurrentMarkSweep), in `concurrent.rs` | - | a plan that marks beside mutators, on the same space |
-//! | `closure` | `ProcessNodes` | what a worker does with marked objects |
+//! | `closure` | `ProcessNodes`, `ConcurrentTraceObjects` | what a worker does with marked objects |
+//! | `initial_mark` | `ConcurrentMarkingRootsWorkFactory` | what the initial pause of a concurrent plan marks |
 //! | `collection`, `purger` | - | what the space does in a collection, and after it |
 //! | `os` | - | what it asks of the OS: to drop pages, to make huge ones, to run a thread anywhere |
 //! | `shared` | - | the part of the space that work packets and the purger use beside the plan |
@@ -38,6 +39,7 @@
 mod allocator;
 mod closure;
 mod collection;
+mod initial_mark;
 mod os;
 mod pages;
 mod purger;
@@ -47,7 +49,8 @@ mod space;
 mod work;
 
 pub use allocator::{set_heads_offset, FreeListAllocator};
-pub(crate) use closure::trace_all;
+pub(crate) use closure::{mark_beside, trace_all};
+pub(crate) use initial_mark::InitialRoots;
 pub use report::{cancel_purge, pre_touch, prepare_purge, purge, report, wake_purger, Report};
 pub use shardsweep_policy::{
     Bin, BinStatistics, Build, Config, Heads, Statistics, BINS_BY_WORDS, CELL_BYTES_BY_BIN,

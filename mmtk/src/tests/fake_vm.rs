@@ -10,6 +10,7 @@ use mmtk::util::Address;
 use std::ffi::{c_char, c_void, CStr, CString};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
+use std::time::Duration;
 use std::{ptr, thread};
 
 mod roots;
@@ -113,6 +114,9 @@ unsafe extern "C" fn block_for_gc(_thread: Thread) {
     CHANGED.notify_all();
     drop(CHANGED.wait_while(state, |(_, waiting)| *waiting).unwrap());
 }
+
+/// How long the Java thread waits for a pause that nothing in it has asked for.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whether the Java thread is outside a pause.
 fn is_running() -> bool {
@@ -423,6 +427,18 @@ impl FakeVm {
         Some(object)
     }
 
+    /// Waits for the next pause, as a thread does that is in native code. Returns whether there was one.
+    pub fn wait_for_pause(&mut self) -> bool {
+        let mut state = SAFEPOINT.lock().unwrap();
+        state.1 = true;
+        CHANGED.notify_all();
+        let (mut state, timeout) = CHANGED
+            .wait_timeout_while(state, PATIENCE, |(_, waiting)| *waiting)
+            .unwrap();
+        state.1 = false;
+        !timeout.timed_out()
+    }
+
     /// What the handle of the other class loader data holds.
     pub fn handle(&self) -> Option<Oop> {
         let oop = HANDLE.load(Ordering::Relaxed);
@@ -433,7 +449,7 @@ impl FakeVm {
         HANDLE.store(oop.unwrap_or(0), Ordering::Relaxed);
     }
 
-    /// Says whether workers that mark beside this thread wait before they visit the other class loader data.
+    /// Says whether workers visit the other class loader data only beside this thread, and wait before they do.
     pub fn hold_handle(&mut self, is_held: bool) {
         IS_HELD.store(is_held, Ordering::SeqCst);
     }

@@ -8,6 +8,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::LazyLock;
 use std::thread;
+use std::time::Duration;
 
 const ROOTS: usize = 16;
 pub static STRONG: [AtomicUsize; ROOTS] = [const { AtomicUsize::new(0) }; ROOTS];
@@ -53,6 +54,9 @@ pub unsafe extern "C" fn scan_roots(set: i32, sink: *const RootSink) {
     }
     if set == RootSet::OopStorages as i32 {
         slots.push(root_slot(&PENDING));
+        if IS_HELD.load(Ordering::SeqCst) {
+            thread::sleep(LONGER_THAN_INITIAL_MARK);
+        }
     }
     report(sink, &slots);
 }
@@ -66,8 +70,11 @@ pub static HANDLE: AtomicUsize = AtomicUsize::new(0);
 /// How often it has been visited.
 pub static VISITS: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether workers that mark beside the Java thread wait before they visit it.
+/// Whether workers visit it only beside the Java thread, and wait before they do: initial pauses have no time to mark.
 pub static IS_HELD: AtomicBool = AtomicBool::new(false);
+
+/// The longest that a plan marks in an initial pause is 4 ms.
+const LONGER_THAN_INITIAL_MARK: Duration = Duration::from_millis(8);
 
 fn make_class_loader_data(claim: i32) -> usize {
     Box::leak(Box::new(class_loader_data(claim)))
