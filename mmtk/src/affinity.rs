@@ -11,11 +11,11 @@ use std::mem;
 
 /// Binds each of `workers` workers to a processor, if the process may run on as many. What the option `thread_affinity` says goes first.
 pub fn bind_workers(options: &mut Options, workers: usize) {
+    if workers == 1 || *options.thread_affinity != AffinityKind::OsDefault {
+        return;
+    }
     let processors = processors();
-    if *options.thread_affinity == AffinityKind::OsDefault
-        && workers > 1
-        && workers == processors.len()
-    {
+    if workers == processors.len() {
         // mmtk refuses processors whose numbers are above their count. Then the choice is the system's, too.
         options
             .thread_affinity

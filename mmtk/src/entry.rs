@@ -255,6 +255,7 @@ unsafe extern "C" fn initialize(
         };
         settings.builder.set_vm_layout(chosen.layout);
         set_heap_size(&mut settings, config)?;
+        affinity::bind_workers(&mut settings.builder.options, config.gc_threads as usize);
         match config.huge_pages {
             abi::HUGE_PAGES_ALWAYS => {
                 settings.builder.options.transparent_hugepages.set(true);
@@ -294,7 +295,6 @@ fn set_heap_size(settings: &mut Settings, config: &Config) -> Result<(), String>
     let options = &mut settings.builder.options;
     let is_set = options.gc_trigger.set(GCTriggerSelector::Delegated);
     if is_set && 0 < min && min <= max && options.threads.set(config.gc_threads as usize) {
-        affinity::bind_workers(options, config.gc_threads as usize);
         Ok(())
     } else {
         Err(format!(

@@ -53,7 +53,7 @@ private:
   mutable Monitor _lock;
   bool            _enabled;           // the plugin may ask for collections
   State           _state;
-  mutable Monitor _completed_lock;    // of those who wait for a collection: another one, so that steps within it do not wake them
+  Monitor         _completed_lock;    // of those who wait for a collection: another one, so that steps within it do not wake them
   volatile uint   _completed;         // collections since the start
   void          (*_vm_thread_task)(); // for the VM thread to run while it waits for the plugin
   bool            _gc_locker_cleared; // the last thread has left its JNI critical region
