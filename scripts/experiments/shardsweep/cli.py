@@ -54,6 +54,10 @@ Counts every object that an iteration of a benchmark allocates, by size, with a 
 with Serial. It runs the benchmark twice, the second time with an iteration more, and shows the difference. What the
 compilers leave out is not counted.
 """
+LIFETIMES = """\
+Runs two iterations of a benchmark with each number of threads: on Serial, whose log tells what survives a collection of
+new objects, and on ms-64k, whose log tells what is alive at each collection. Both are of the last iteration.
+"""
 RECORD = """\
 Replaces a data set of results/ by what sweeps have measured. Several sweeps of the same grid, on the same kind of
 processor, are the sittings of one data set.
@@ -154,6 +158,15 @@ def _parser() -> argparse.ArgumentParser:
     allocations.add_argument("--batches", type=int, default=16, help="what to divide by: batches of an iteration (16)")
     allocations.add_argument("--warmups", type=int, default=2, help="iterations before the counted one (default: 2)")
     allocations.set_defaults(run=_allocations)
+
+    lifetimes = commands.add_parser("lifetimes", help="shows what survives a collection, and what is alive by threads",
+                                    description=LIFETIMES, formatter_class=form)  # fmt: skip
+    lifetimes.add_argument("benchmark", help="as on the jar's command line")
+    lifetimes.add_argument("--jar", type=Path, help="any jar with DaCapo's command line (default: lusearch.jar)")
+    lifetimes.add_argument("--threads", default="1,12,24,48", help="numbers, separated by commas (default: 1,12,24,48)")
+    lifetimes.add_argument("--heap", type=int, default=50, help="MiB (default: 50)")
+    lifetimes.add_argument("--size", default="default", help="default: default")
+    lifetimes.set_defaults(run=_lifetimes)
 
     builds = commands.add_parser("builds", help="lists the builds, and what is missing for those that are not there")
     builds.set_defaults(run=_builds)
@@ -334,22 +347,49 @@ def _repeat(first: Path, second: Path) -> int:
     return 1
 
 
+def _jar(options: argparse.Namespace) -> Path:
+    """The jar that was asked for, or that of this checkout."""
+    jar = (options.jar or Path(catalog.environment()["LUSEARCH_JAR"])).resolve()
+    if not jar.is_file():
+        raise UserError(f"{jar} is not there: make lusearch, or give another --jar")
+    return jar
+
+
 def _allocations(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from shardsweep import allocations
     from shardsweep import tables as all_tables
 
-    places = catalog.environment()
-    jar = (options.jar or Path(places["LUSEARCH_JAR"])).resolve()
-    if not jar.is_file():
-        raise UserError(f"{jar} is not there: make lusearch, or give another --jar")
+    jar = _jar(options)
     if min(options.threads, options.batches, options.warmups) < 1:
         raise UserError("--threads, --batches and --warmups are at least 1")
     arguments = ["-t", str(options.threads), "-s", options.size, options.benchmark]
-    sizes = allocations.iteration(Path(places["SHARDSWEEP_JDK"]), jar, arguments, options.warmups)
+    home = Path(catalog.environment()["SHARDSWEEP_JDK"])
+    sizes = allocations.iteration(home, jar, arguments, options.warmups)
     title = f"Allocations of {options.benchmark}, {jar.name}, {options.threads} threads, size {options.size}"
     all_tables.show(allocations.table(sizes, options.batches, title), Console(width=100))
+    return 0
+
+
+def _lifetimes(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from shardsweep import lifetimes
+    from shardsweep import tables as all_tables
+
+    jar = _jar(options)
+    threads = options.threads.split(",")
+    if not all(number.isdecimal() and int(number) > 0 for number in threads) or options.heap < 1:
+        raise UserError("--threads are whole numbers from 1, separated by commas, and --heap is at least 1")
+    java = Path(catalog.environment()["SHARDSWEEP_JDK"]) / "bin" / "java"
+    arguments = ["-s", options.size, options.benchmark]
+    found = []
+    for number in map(int, threads):
+        print(f"{options.benchmark}, {number} threads", file=sys.stderr)
+        found.append(lifetimes.measure(java, jar, arguments, number, options.heap))
+    title = f"Lifetimes of {options.benchmark}, {jar.name}, {options.heap} MiB, size {options.size}"
+    all_tables.show(lifetimes.table(found, title), Console(width=100))
     return 0
 
 

@@ -23,7 +23,7 @@ def refused(done, said: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["sweep", "minheap", "perf", "threads", "rss", "report", "repeat", "allocations", "builds", "plugins"],
+    ["sweep", "minheap", "perf", "threads", "rss", "report", "repeat", "allocations", "lifetimes", "builds", "plugins"],
 )
 def test_every_command_explains_itself(shardsweep, name):
     top, own = shardsweep("--help"), shardsweep(name, "--help")

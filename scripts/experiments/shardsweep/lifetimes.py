@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""How long the objects of a benchmark live: what survives a collection of new objects, and what is alive with more threads.
+
+Both are read from the collector's own log, of the last of two iterations. HotSpot's Serial copies what survives of the young
+generation, and logs what it held before and holds afterwards. The default plan of ms-64k marks the whole heap in each
+collection, and logs the bytes in the cells that it has marked.
+"""
+
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from scipy import stats
+
+from shardsweep.errors import UserError
+from shardsweep.tables import Table
+
+SERIAL = ("-XX:+UseSerialGC", "-Xlog:gc+heap")
+MARK_SWEEP = ("-XX:+UseThirdPartyHeap", "-Xlog:gc+heap=debug")
+ITERATIONS = 2
+
+_STARTING = re.compile(r"^===== DaCapo .* starting =====", re.MULTILINE)
+_YOUNG = re.compile(
+    r"GC\((\d+)\) DefNew: (\d+)K\(\d+K\)->(\d+)K.*\n(?:.*\n)*?.*GC\(\1\) Tenured: (\d+)K\(\d+K\)->(\d+)K"
+)
+_LIVE = re.compile(r"Heap after GC.*\n(?:.*\n)*?.* (\d+)K live at the last collection")
+
+
+@dataclass(frozen=True)
+class Lifetimes:
+    """Of one number of threads, in KiB: for each young collection, what was new and what of it survived; for each collection of
+    the whole heap, what was alive."""
+
+    threads: int
+    young: list[tuple[int, int]]
+    live: list[int]
+
+
+def survivors(log: str) -> list[tuple[int, int]]:
+    """What Serial's collections of the last iteration found new, and what survived, in KiB. Full collections do not count."""
+    found = []
+    left = 0
+    for _, before, after, old_before, old_after in _YOUNG.findall(_last_iteration(log)):
+        promoted = int(old_after) - int(old_before)
+        if promoted >= 0:
+            found.append((int(before) - left, int(after) + promoted))
+        left = int(after)
+    return found
+
+
+def alive(log: str) -> list[int]:
+    """What the collections of the last iteration found alive, in KiB."""
+    return [int(kib) for kib in _LIVE.findall(_last_iteration(log))]
+
+
+def _last_iteration(log: str) -> str:
+    starts = list(_STARTING.finditer(log))
+    return log[starts[-1].end() :] if starts else log
+
+
+def measure(java: Path, jar: Path, arguments: list[str], threads: int, heap: int) -> Lifetimes:
+    """Runs a benchmark on both collectors in `heap` MiB. Raises UserError where a run does not pass."""
+
+    def run(flags: tuple[str, ...]) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            command = [java, *flags, f"-Xmx{heap}m", "-jar", jar, "-n", str(ITERATIONS), "-t", str(threads), *arguments]
+            done = subprocess.run(
+                command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            )
+        if done.returncode != 0:
+            said = [line for line in done.stdout.splitlines() if line.strip()]
+            raise UserError(
+                f"{jar.name}, {threads} threads, {flags[0]}, ended with {done.returncode}: {said[-1] if said else 'silent'}"
+            )
+        return done.stdout
+
+    return Lifetimes(threads, survivors(run(SERIAL)), alive(run(MARK_SWEEP)))
+
+
+def table(found: list[Lifetimes], title: str) -> Table:
+    """A row a number of threads, and the line through what is alive."""
+    rows = []
+    for each in found:
+        new = sum(allocated for allocated, _ in each.young)
+        kept = sum(survived for _, survived in each.young)
+        rows.append(
+            [
+                str(each.threads),
+                str(len(each.young)),
+                f"{median(survived for _, survived in each.young):.0f}" if each.young else "",
+                f"{kept / new:.2%}" if new else "",
+                str(len(each.live)),
+                f"{median(each.live):.0f}" if each.live else "",
+            ]
+        )
+    points = [(each.threads, median(each.live)) for each in found if each.live]
+    if len(points) > 2:
+        line = stats.linregress(*zip(*points, strict=True))
+        rows.append(["a thread", "", "", "", "", f"{line.slope:.1f} ± {line.stderr:.1f}"])
+    columns = ["threads", "young collections", "KiB that survive", "of what is new", "whole collections", "KiB alive"]
+    return Table("lifetimes", title, columns, rows)
