@@ -11,13 +11,16 @@ use crate::plan::tracing::Trace;
 use crate::plan::VectorObjectQueue;
 use crate::scheduler::{GCWorker, WorkBucketStage};
 use crate::util::ObjectReference;
-use crate::vm::{Scanning, VMBinding};
+use crate::vm::{ObjectModel, Scanning, VMBinding};
 use std::time::Instant;
 
 /// After so many objects a worker looks whether others need work: a multiple of what that costs.
 const SCANNED_BETWEEN: usize = 64;
 /// With fewer objects, a worker keeps them all: as long as a scan of half of them takes, it takes to wake another one.
 const LEAST_SHARED: usize = 128;
+
+/// Bytes above which an object takes long to scan, if it is an array of references: some 10 us.
+const LONG: usize = 4 << 10;
 
 /// Makes a work packet of half of what has been found, if that is much and no packet waits for a worker.
 fn share<T: Trace>(tracer: &mut DefaultObjectTracer<T>) {
@@ -30,42 +33,47 @@ fn share<T: Trace>(tracer: &mut DefaultObjectTracer<T>) {
     bucket.add(ProcessNodes::<T>::new(found, tracer.stage));
 }
 
-/// Scans `objects`, which are marked, and all that is marked by that, a few at a time, until `stops`, which is asked before each few.
-/// Returns what is left to scan. `T` must not move objects.
+/// Scans `objects`, which are marked, and all that is marked by that, but for what `skips` says so of. Ends early if `stops`, which is
+/// asked from time to time. Returns what is left to scan. `T` must not move objects.
 fn trace<T: Trace>(
     mut objects: Vec<ObjectReference>,
     worker: &mut GCWorker<T::VM>,
     stage: WorkBucketStage,
+    skips: impl Fn(ObjectReference) -> bool,
     stops: impl Fn(&mut DefaultObjectTracer<T>) -> bool,
 ) -> Vec<ObjectReference> {
     let tls = worker.tls;
     let trace = T::from_mmtk(worker.mmtk);
     // Makes a packet of what it has found when that fills one.
     let mut tracer = DefaultObjectTracer::<T>::new(worker, trace.clone(), stage);
+    let mut left = Vec::new();
     while !objects.is_empty() {
-        let mut scanned = 0;
-        for some in objects.chunks(SCANNED_BETWEEN) {
+        for (index, some) in objects.chunks(SCANNED_BETWEEN).enumerate() {
             if stops(&mut tracer) {
-                objects.drain(..scanned);
-                objects.append(&mut tracer.queue.take());
-                return objects;
+                left.extend_from_slice(&objects[index * SCANNED_BETWEEN..]);
+                left.append(&mut tracer.queue.take());
+                return left;
             }
             for &object in some {
-                <T::VM as VMBinding>::VMScanning::scan_object_and_trace_edges(tls, object, &mut tracer);
-                trace.post_scan_object(object);
+                if skips(object) {
+                    left.push(object);
+                } else {
+                    <T::VM as VMBinding>::VMScanning::scan_object_and_trace_edges(tls, object, &mut tracer);
+                    trace.post_scan_object(object);
+                }
             }
-            scanned += some.len();
         }
         objects = tracer.queue.take();
     }
-    objects
+    left
 }
 
 /// Scans `objects`, which are marked, and all that is marked by that. `T` must not move objects.
 ///
 /// Beside mutators, the final pause is due where nothing is left to mark: a program that allocates nothing would never ask for it.
 pub(crate) fn trace_all<T: Trace>(objects: Vec<ObjectReference>, worker: &mut GCWorker<T::VM>, stage: WorkBucketStage) {
-    trace::<T>(objects, worker, stage, |tracer| {
+    let all = |_| false;
+    trace::<T>(objects, worker, stage, all, |tracer| {
         share(tracer);
         false
     });
@@ -77,13 +85,14 @@ pub(crate) fn trace_all<T: Trace>(objects: Vec<ObjectReference>, worker: &mut GC
     }
 }
 
-/// As [`trace_all`], but returns at `until` what is left to scan.
+/// As [`trace_all`], but returns at `until` what is left to scan. That is also what takes long to scan: an array may refer to millions.
 pub(crate) fn trace_until<T: Trace>(
     objects: Vec<ObjectReference>,
     worker: &mut GCWorker<T::VM>,
     until: Instant,
 ) -> Vec<ObjectReference> {
-    trace::<T>(objects, worker, WorkBucketStage::Concurrent, |_| Instant::now() >= until)
+    let is_long = |object| <T::VM as VMBinding>::VMObjectModel::get_current_size(object) > LONG;
+    trace::<T>(objects, worker, WorkBucketStage::Concurrent, is_long, |_| Instant::now() >= until)
 }
 
 /// Marks `objects`. Returns those that were not marked before.
