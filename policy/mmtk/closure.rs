@@ -19,8 +19,10 @@ const SCANNED_BETWEEN: usize = 64;
 /// With fewer objects, a worker keeps them all: as long as a scan of half of them takes, it takes to wake another one.
 const LEAST_SHARED: usize = 128;
 
-/// Bytes above which an object takes long to scan, if it is an array of references: some 10 us.
+/// Bytes above which an object may take long to scan, some 10 us: an array of references.
 const LONG: usize = 4 << 10;
+/// Bytes above which an object is not scanned in a pause that is to be short.
+const TOO_LONG: usize = 64 << 10;
 
 /// Makes a work packet of half of what has been found, if that is much and no packet waits for a worker.
 fn share<T: Trace>(tracer: &mut DefaultObjectTracer<T>) {
@@ -85,14 +87,18 @@ pub(crate) fn trace_all<T: Trace>(objects: Vec<ObjectReference>, worker: &mut GC
     }
 }
 
-/// As [`trace_all`], but returns at `until` what is left to scan. That is also what takes long to scan: an array may refer to millions.
+/// As [`trace_all`], but returns at `until` what is left to scan. That is also what takes too long: an array may refer to millions.
 pub(crate) fn trace_until<T: Trace>(
     objects: Vec<ObjectReference>,
     worker: &mut GCWorker<T::VM>,
     until: Instant,
 ) -> Vec<ObjectReference> {
-    let is_long = |object| <T::VM as VMBinding>::VMObjectModel::get_current_size(object) > LONG;
-    trace::<T>(objects, worker, WorkBucketStage::Concurrent, is_long, |_| Instant::now() >= until)
+    let is_late = || Instant::now() >= until;
+    let skips = |object| {
+        let bytes = <T::VM as VMBinding>::VMObjectModel::get_current_size(object);
+        bytes > TOO_LONG || bytes > LONG && is_late()
+    };
+    trace::<T>(objects, worker, WorkBucketStage::Concurrent, skips, |_| is_late())
 }
 
 /// Marks `objects`. Returns those that were not marked before.
