@@ -13,7 +13,7 @@ from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 
-from shardsweep.errors import UserError
+from shardsweep.errors import UserError, last_said
 from shardsweep.tables import Table
 
 AGENT = "liballocations.so"
@@ -63,10 +63,8 @@ def count(java: Path, agent: Path, jar: Path, arguments: list[str], folder: Path
         command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"}
     )
     if done.returncode != 0 or not histogram.is_file():
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise UserError(
-            f"{jar.name} {' '.join(arguments)} ended with {done.returncode}: {said[-1] if said else 'silent'}"
-        )
+        said = last_said(done.stdout + done.stderr)
+        raise UserError(f"{jar.name} {' '.join(arguments)} ended with {done.returncode}: {said}")
     pairs = (line.split() for line in histogram.read_text().splitlines())
     return Counter({int(size): int(objects) for size, objects in pairs})
 

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The one kind of error that a user is meant to see."""
+"""The one kind of error that a user is meant to see, and what it quotes."""
 
 
 class UserError(Exception):
     """Something that the user can mend; its text is one line that says what is wrong and what to do."""
+
+
+def last_said(output: str) -> str:
+    """The last line that a program has printed, or that it was silent."""
+    said = [line for line in output.splitlines() if line.strip()]
+    return said[-1] if said else "silent"

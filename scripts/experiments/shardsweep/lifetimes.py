@@ -15,7 +15,7 @@ from statistics import median
 
 from scipy import stats
 
-from shardsweep.errors import UserError
+from shardsweep.errors import UserError, last_said
 from shardsweep.tables import Table
 
 SERIAL = ("-XX:+UseSerialGC", "-Xlog:gc+heap")
@@ -71,10 +71,8 @@ def measure(java: Path, jar: Path, arguments: list[str], threads: int, heap: int
                 command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
             )
         if done.returncode != 0:
-            said = [line for line in done.stdout.splitlines() if line.strip()]
-            raise UserError(
-                f"{jar.name}, {threads} threads, {flags[0]}, ended with {done.returncode}: {said[-1] if said else 'silent'}"
-            )
+            said = last_said(done.stdout)
+            raise UserError(f"{jar.name}, {threads} threads, {flags[0]}, ended with {done.returncode}: {said}")
         return done.stdout
 
     return Lifetimes(threads, survivors(run(SERIAL)), alive(run(MARK_SWEEP)))
