@@ -179,7 +179,9 @@ impl<C: Config> Model<C> {
             }
             Step::AllocateLarge(thread, count) => {
                 let count = NonZeroUsize::new(count).unwrap();
-                match self.space.alloc_large(&mut self.mutators[thread], count) {
+                let object = self.space.alloc_large(&mut self.mutators[thread], count);
+                self.note_backed();
+                match object {
                     Some(object) => {
                         self.large.insert(object);
                         self.note(object, count.get() * PAGE_BYTES);
@@ -240,7 +242,9 @@ impl<C: Config> Model<C> {
         let Some(bin) = C::bin(bytes, align) else {
             return true;
         };
-        let Some(cell) = self.space.alloc(&mut self.mutators[thread], bin) else {
+        let cell = self.space.alloc(&mut self.mutators[thread], bin);
+        self.note_backed();
+        let Some(cell) = cell else {
             return false;
         };
         let cell_bytes = bin.cell_bytes();
@@ -249,7 +253,8 @@ impl<C: Config> Model<C> {
         true
     }
 
-    /// What the OS does to make a huge page: what was there is lost, hence nothing in use.
+    /// What the OS does to make a huge page: what was there is lost, hence nothing in use. An allocation that
+    /// fails may have made one too.
     fn note_backed(&mut self) {
         let used = pages_of(&self.used);
         for place in self.backed.lock().unwrap().drain(..) {
@@ -264,7 +269,6 @@ impl<C: Config> Model<C> {
 
     /// Writes to a new object, which must lie apart from all others.
     fn note(&mut self, cell: usize, cell_bytes: usize) {
-        self.note_backed();
         let below = self.used.range(..cell + cell_bytes).next_back();
         assert!(
             below.is_none_or(|(&other, &size)| other + size <= cell),
