@@ -13,6 +13,8 @@ from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 
+import yaml
+
 from shardsweep.errors import UserError, last_said
 from shardsweep.tables import Table
 
@@ -79,6 +81,15 @@ def iteration(home: Path, jar: Path, arguments: list[str], warmups: int) -> Size
             count(java, agent, jar, ["-n", str(number), *arguments], folder) for number in (warmups, warmups + 1)
         )
     return Counter({size: more[size] - fewer[size] for size in more.keys() | fewer.keys()})
+
+
+def published(file: Path) -> Sizes:
+    """What a whole run of a benchmark of DaCapo allocates, as DaCapo's repository has it: benchmarks/bms/*/stats-alloc.yml."""
+    try:
+        known = yaml.safe_load(file.read_text())["objects-by-size"]
+        return Counter({int(size): int(objects) for size, objects in known.items()})
+    except (yaml.YAMLError, UnicodeDecodeError, LookupError, TypeError, ValueError, AttributeError):
+        raise UserError(f"{file} is not one of DaCapo's stats-alloc.yml: it has no objects-by-size") from None
 
 
 def table(sizes: Sizes, batches: int, title: str) -> Table:

@@ -157,6 +157,8 @@ def _parser() -> argparse.ArgumentParser:
     allocations.add_argument("--size", default="small", help="default: small")
     allocations.add_argument("--batches", type=int, default=16, help="what to divide by: batches of an iteration (16)")
     allocations.add_argument("--warmups", type=int, default=2, help="iterations before the counted one (default: 2)")
+    allocations.add_argument("--published", type=Path, metavar="FILE",
+                             help="run nothing: show what one of DaCapo's stats-alloc.yml has")  # fmt: skip
     allocations.set_defaults(run=_allocations)
 
     lifetimes = commands.add_parser("lifetimes", help="shows what survives a collection, and what is alive by threads",
@@ -361,6 +363,11 @@ def _allocations(options: argparse.Namespace) -> int:
     from shardsweep import allocations
     from shardsweep import tables as all_tables
 
+    console = Console(width=100)
+    if options.published:
+        title = f"Allocations of {options.benchmark}, as {options.published} has them"
+        all_tables.show(allocations.table(allocations.published(options.published), 1, title), console)
+        return 0
     jar = _jar(options)
     if min(options.threads, options.batches, options.warmups) < 1:
         raise UserError("--threads, --batches and --warmups are at least 1")
@@ -368,7 +375,7 @@ def _allocations(options: argparse.Namespace) -> int:
     home = Path(catalog.environment()["SHARDSWEEP_JDK"])
     sizes = allocations.iteration(home, jar, arguments, options.warmups)
     title = f"Allocations of {options.benchmark}, {jar.name}, {options.threads} threads, size {options.size}"
-    all_tables.show(allocations.table(sizes, options.batches, title), Console(width=100))
+    all_tables.show(allocations.table(sizes, options.batches, title), console)
     return 0
 
 

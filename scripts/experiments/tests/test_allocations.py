@@ -30,6 +30,19 @@ def test_shares_are_of_objects_and_of_bytes():
     assert found["more"] == ["0.00%", "0.00%"]
 
 
+def test_what_dacapo_publishes_is_read_and_anything_else_refused(tmp_path, shardsweep):
+    file = tmp_path / "stats-alloc.yml"
+    file.write_text(
+        "objects-allocated: 4\n# by size\nobjects-by-size:\n  16: 3\n  2097168: 1\nbytes-by-size:\n  16: 48\n"
+    )
+    assert allocations.published(file) == Counter({16: 3, 2097168: 1})
+    for text in ("", "objects-by-size: 3\n", "objects-by-size: {a: 1}\n", "{"):
+        file.write_text(text)
+        done = shardsweep("allocations", "--published", file, "lusearch")
+        assert done.returncode == 1
+        assert done.stderr == f"shardsweep: {file} is not one of DaCapo's stats-alloc.yml: it has no objects-by-size\n"
+
+
 def test_a_benchmark_that_does_not_pass_is_told(jdk, tiny_jar):
     with pytest.raises(UserError, match=r"tiny\.jar -n 1 -t 1 wrong ended with 1: .*FAILED"):
         allocations.iteration(jdk, tiny_jar, ["-t", "1", "wrong"], 1)
