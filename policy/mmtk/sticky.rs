@@ -130,12 +130,17 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
     fn is_nursery_full(&self) -> bool {
         let charged_after = self.charged_after.load(Ordering::Relaxed);
         let young = self.ms.charged_pages().saturating_sub(charged_after);
-        young >= self.base().gc_trigger.get_max_nursery_pages()
+        young >= self.most_young_pages()
     }
 
-    /// Notes what the collection has cost and how much is free after it, and whether another partial one would pay.
+    fn most_young_pages(&self) -> usize {
+        self.base().gc_trigger.get_max_nursery_pages()
+    }
+
+    /// Notes what the collection has cost and how much can be allocated until the next one, and whether another partial one
+    /// would pay.
     fn note_yield(&mut self) {
-        let free = self.get_available_pages();
+        let free = self.get_available_pages().min(self.most_young_pages());
         let cost = self.began.get_mut().unwrap().elapsed().as_nanos() as u64;
         self.charged_after.store(self.ms.charged_pages(), Ordering::Relaxed);
         if self.full.load(Ordering::Relaxed) {

@@ -35,6 +35,7 @@ public class MemoryBeans {
         collectors();
         notifications();
         threshold();
+        nearlyFull();
     }
 
     private static void sane(MemoryUsage usage, String what) {
@@ -130,5 +131,37 @@ public class MemoryBeans {
         System.gc();
         Check.that(pool.isUsageThresholdExceeded(), "the threshold is exceeded by 16 MiB more: " + pool.getUsage());
         hog = null;
+    }
+
+    /** Threads ask for more than is free all the time, so that some wait for a collection while others look. */
+    private static void nearlyFull() throws InterruptedException {
+        hog = new byte[30][Heap.MIB];
+        Thread[] threads = new Thread[8];
+        for (int i = 0; i < threads.length; i++) {
+            threads[i] = new Thread(MemoryBeans::allocateAndLook);
+            threads[i].start();
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        Check.that(failed == null, "usage of a heap that is nearly full: " + failed);
+        hog = null;
+    }
+
+    private static volatile Throwable failed;
+    private static volatile byte[] sink;
+
+    private static void allocateAndLook() {
+        try {
+            for (int i = 0; i < 30_000 && failed == null; i++) {
+                sink = new byte[1 << i % 18];
+                sane(ManagementFactory.getMemoryMXBean().getHeapMemoryUsage(), "the heap");
+                Runtime runtime = Runtime.getRuntime();
+                long free = runtime.freeMemory();
+                Check.that(free >= 0 && free <= runtime.maxMemory(), "free " + free);
+            }
+        } catch (Throwable e) {
+            failed = e;
+        }
     }
 }

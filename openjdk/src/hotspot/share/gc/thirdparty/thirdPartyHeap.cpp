@@ -281,6 +281,20 @@ size_t ThirdPartyHeap::used() const {
   return plugin()->used_bytes();
 }
 
+size_t ThirdPartyHeap::used_within(size_t size) const {
+  return MIN2(used(), size);
+}
+
+size_t ThirdPartyHeap::unused() const {
+  const size_t size = capacity();
+  return size - used_within(size);
+}
+
+MemoryUsage ThirdPartyHeap::memory_usage() {
+  const size_t size = capacity();
+  return MemoryUsage(InitialHeapSize, used_within(size), size, max_capacity());
+}
+
 bool ThirdPartyHeap::supports_inline_contig_alloc() const {
   return ThirdPartyHeapBins::exist() && ThirdPartyHeapInlineAllocation;
 }

@@ -38,6 +38,8 @@ private:
 
   const ThirdPartyHeapPluginTable* plugin() const;
   static size_t largest_tlab();
+  // Of a heap of that size. Threads that wait for a collection have charged what they need, so that more may be in use.
+  size_t used_within(size_t size) const;
   // Until the VM has started up there are no collections, and -Xmx is all there is.
   bool can_collect() const;
   void wait_until_collection_enabled();
@@ -73,6 +75,8 @@ public:
   virtual size_t max_capacity() const;
   virtual size_t capacity() const;
   virtual size_t used() const;
+  virtual size_t unused() const;
+  virtual MemoryUsage memory_usage();
   virtual bool is_maximal_no_gc() const;
   // Whether nearly all of -Xmx is in use or set aside by the plan.
   bool is_full() const;

@@ -15,5 +15,5 @@ size_t ThirdPartyHeapMemoryPool::used_in_bytes() {
 }
 
 MemoryUsage ThirdPartyHeapMemoryPool::get_memory_usage() {
-  return MemoryUsage(initial_size(), used_in_bytes(), _heap->capacity(), max_size());
+  return _heap->memory_usage();
 }
