@@ -22,6 +22,7 @@ from shardsweep.files import read_yaml, write_whole
 from shardsweep.record import RESULTS
 
 CLAIMS = "claims.yml"
+UNMEASURED = "unmeasured.yml"
 PAGE_TEMPLATE, PAGE = "README.md.jinja", "README.md"
 # A block of the front page each.
 FRONT_TEMPLATES = ("front.md.jinja", "plans.md.jinja")
@@ -240,16 +241,43 @@ def _iterations(one: grid.Experiment) -> str:
     return "1 iteration" if one.iterations == 1 else f"iteration {one.iterations}"
 
 
+class Unmeasured(BaseModel):
+    """A commit whose code nothing runs that was measured."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
+    why: str
+
+
+def unmeasured() -> list[Unmeasured]:
+    """The commits that make no result stale."""
+    file = RESULTS / UNMEASURED
+    try:
+        return [Unmeasured.model_validate(each) for each in read_yaml(file, str(file))]
+    except (ValidationError, TypeError) as error:
+        raise UserError(f"{file}: {' '.join(str(error).split())}") from None
+
+
 @cache
 def state(commit: str) -> str:
-    """Whether the code of a commit is that of the checkout: `fresh` or `stale`; `stale` too where git does not know it,
-    as with a tree that no commit has."""
-    command = ["git", "-C", str(catalog.ROOT), "diff", "--quiet", commit, "--", *CODE]
-    try:
-        done = subprocess.run(command, capture_output=True, check=False)
-    except FileNotFoundError:
+    """Whether the code of a commit is that of the checkout, but for that of unmeasured commits: `fresh` or `stale`; `stale`
+    too where git does not know it, as with a tree that no commit has."""
+    if "-dirty" in commit or _git("diff", "--quiet", "HEAD") is None:
         return "stale"
-    return "fresh" if done.returncode == 0 and "-dirty" not in commit else "stale"
+    since = _git("log", "--format=%H", f"{commit}..HEAD")
+    known = {each.commit for each in unmeasured()}
+    return "stale" if since is None or set(since.split()) - known else "fresh"
+
+
+def _git(*command: str) -> str | None:
+    """What git says of the code of the checkout; None where it fails."""
+    whole = ["git", "-C", str(catalog.ROOT), *command, "--", *CODE]
+    try:
+        done = subprocess.run(whole, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
+    return done.stdout if done.returncode == 0 else None
 
 
 def _values(column: pd.Series) -> list[str]:
@@ -327,7 +355,7 @@ class Results:
             undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False,
         )  # fmt: skip
         try:
-            return environment.get_template(template).render(results=self, get=self._get)
+            return environment.get_template(template).render(results=self, get=self._get, unmeasured=unmeasured())
         except jinja2.TemplateError as error:
             raise UserError(f"{self.folder / template}: {error}") from None
 

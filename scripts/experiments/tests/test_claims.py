@@ -209,6 +209,53 @@ def test_a_commit_is_fresh_where_its_code_is_that_of_the_checkout():
     assert claims.state(f"{head}-dirty") == claims.state("0" * 12) == "stale"
 
 
+def test_commits_that_nothing_measured_runs_make_no_result_stale(tmp_path, monkeypatch):
+    def git(*command):
+        done = subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", tmp_path, *command],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return done.stdout.strip()
+
+    def commit(name):
+        (tmp_path / "policy").mkdir(exist_ok=True)
+        (tmp_path / "policy" / name).write_text(name)
+        git("add", ".")
+        git("commit", "-m", name)
+        return git("rev-parse", "HEAD")
+
+    git("init")
+    measured, other = commit("measured.rs"), commit("other.rs")
+    monkeypatch.setattr(claims.catalog, "ROOT", tmp_path)
+    listed = []
+    monkeypatch.setattr(claims, "unmeasured", lambda: listed)
+
+    def state():
+        claims.state.cache_clear()
+        return claims.state(measured)
+
+    assert state() == "stale"
+    listed.append(claims.Unmeasured(commit=other, why="nothing runs it"))
+    assert state() == "fresh"
+    commit("notes.md")
+    assert state() == "fresh"
+    (tmp_path / "policy" / "other.rs").write_text("not committed")
+    assert state() == "stale"
+    git("checkout", ".")
+    commit("measured.rs2")
+    assert state() == "stale"
+    claims.state.cache_clear()
+
+
+def test_unmeasured_commits_are_there():
+    shallow = ["git", "-C", catalog.ROOT, "rev-parse", "--is-shallow-repository"]
+    if subprocess.run(shallow, capture_output=True, text=True, check=True).stdout.strip() == "true":
+        pytest.skip("a shallow clone does not have them")
+    for each in claims.unmeasured():
+        done = subprocess.run(["git", "-C", catalog.ROOT, "cat-file", "-e", each.commit], check=False)
+        assert done.returncode == 0, f"{each.commit} is no commit of this repository"
+
+
 def same_but_for_age(text):
     """Whether a result is fresh changes with each commit: pages are made again for that by hand."""
     return re.sub(r"\b(fresh|stale)\b", "aged", text)
