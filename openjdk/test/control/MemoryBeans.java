@@ -11,6 +11,7 @@ import com.sun.management.GarbageCollectionNotificationInfo;
 import com.sun.management.GcInfo;
 import heap.Check;
 import heap.Heap;
+import heap.Threads;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
@@ -136,32 +137,19 @@ public class MemoryBeans {
     /** Threads ask for more than is free all the time, so that some wait for a collection while others look. */
     private static void nearlyFull() throws InterruptedException {
         hog = new byte[30][Heap.MIB];
-        Thread[] threads = new Thread[8];
-        for (int i = 0; i < threads.length; i++) {
-            threads[i] = new Thread(MemoryBeans::allocateAndLook);
-            threads[i].start();
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
-        Check.that(failed == null, "usage of a heap that is nearly full: " + failed);
+        Threads.run(8, number -> allocateAndLook());
         hog = null;
     }
 
-    private static volatile Throwable failed;
     private static volatile byte[] sink;
 
     private static void allocateAndLook() {
-        try {
-            for (int i = 0; i < 30_000 && failed == null; i++) {
-                sink = new byte[1 << i % 18];
-                sane(ManagementFactory.getMemoryMXBean().getHeapMemoryUsage(), "the heap");
-                Runtime runtime = Runtime.getRuntime();
-                long free = runtime.freeMemory();
-                Check.that(free >= 0 && free <= runtime.maxMemory(), "free " + free);
-            }
-        } catch (Throwable e) {
-            failed = e;
+        for (int i = 0; i < 30_000; i++) {
+            sink = new byte[1 << i % 18];
+            sane(ManagementFactory.getMemoryMXBean().getHeapMemoryUsage(), "the heap");
+            Runtime runtime = Runtime.getRuntime();
+            long free = runtime.freeMemory();
+            Check.that(free >= 0 && free <= runtime.maxMemory(), "free " + free);
         }
     }
 }

@@ -13,9 +13,8 @@ from collections import Counter
 from importlib.resources import files
 from pathlib import Path
 
-import yaml
-
 from shardsweep.errors import UserError, last_said
+from shardsweep.files import read_yaml
 from shardsweep.tables import Table
 
 AGENT = "liballocations.so"
@@ -86,9 +85,9 @@ def iteration(home: Path, jar: Path, arguments: list[str], warmups: int) -> Size
 def published(file: Path) -> Sizes:
     """What a whole run of a benchmark of DaCapo allocates, as DaCapo's repository has it: benchmarks/bms/*/stats-alloc.yml."""
     try:
-        known = yaml.safe_load(file.read_text())["objects-by-size"]
+        known = read_yaml(file, str(file))["objects-by-size"]
         return Counter({int(size): int(objects) for size, objects in known.items()})
-    except (yaml.YAMLError, UnicodeDecodeError, LookupError, TypeError, ValueError, AttributeError):
+    except (UserError, LookupError, TypeError, ValueError, AttributeError):
         raise UserError(f"{file} is not one of DaCapo's stats-alloc.yml: it has no objects-by-size") from None
 
 

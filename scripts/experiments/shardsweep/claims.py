@@ -13,12 +13,12 @@ from typing import Literal
 import jinja2
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
 from shardsweep import analysis, catalog, figures, grid, point, sweep, tables, thresholds
 from shardsweep.errors import UserError
-from shardsweep.files import read_yaml, write_whole
+from shardsweep.files import read_checked, write_whole
 from shardsweep.record import RESULTS
 
 CLAIMS = "claims.yml"
@@ -252,11 +252,7 @@ class Unmeasured(BaseModel):
 
 def unmeasured() -> list[Unmeasured]:
     """The commits that make no result stale."""
-    file = RESULTS / UNMEASURED
-    try:
-        return [Unmeasured.model_validate(each) for each in read_yaml(file, str(file))]
-    except (ValidationError, TypeError) as error:
-        raise UserError(f"{file}: {' '.join(str(error).split())}") from None
+    return read_checked(RESULTS / UNMEASURED, list[Unmeasured])
 
 
 @cache
@@ -265,7 +261,7 @@ def state(commit: str) -> str:
     too where git does not know it, as with a tree that no commit has."""
     if "-dirty" in commit or _git("diff", "--quiet", "HEAD") is None:
         return "stale"
-    since = _git("log", "--format=%H", f"{commit}..HEAD")
+    since = _git("log", "--format=%H", f"{commit}...HEAD")
     known = {each.commit for each in unmeasured()}
     return "stale" if since is None or set(since.split()) - known else "fresh"
 
@@ -289,7 +285,7 @@ class Results:
 
     def __init__(self, folder: Path = RESULTS):
         self.folder = folder
-        self.sections = self._read()
+        self.sections = read_checked(folder / CLAIMS, list[Section])
         self._data: dict[str, DataSet | None] = {}
         self.answers = {
             answer.id: answer
@@ -297,15 +293,6 @@ class Results:
             for claim in section.claims
             for answer in (self._answer(claim, build) for build in claim.compared)
         }
-
-    def _read(self) -> list[Section]:
-        file = self.folder / CLAIMS
-        try:
-            return [Section.model_validate(each) for each in read_yaml(file, str(file))]
-        except FileNotFoundError:
-            raise UserError(f"{file} is not there") from None
-        except (ValidationError, TypeError) as error:
-            raise UserError(f"{file}: {' '.join(str(error).split())}") from None
 
     def data(self, name: str) -> DataSet | None:
         """The data set of that name, if it is there."""

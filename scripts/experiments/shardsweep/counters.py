@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from shardsweep import catalog, minheap
 from shardsweep.errors import UserError
-from shardsweep.files import read_yaml
+from shardsweep.files import read_checked
 from shardsweep.logs import Outcome
 
 FILE = catalog.ROOT / "results" / "counters.yml"
@@ -69,12 +69,7 @@ class Compared:
 
 def known(file: Path = FILE) -> dict[str, Counter]:
     """The counters on record. Raises UserError for a file that is not such a record."""
-    try:
-        return TypeAdapter(dict[str, Counter]).validate_python(read_yaml(file, str(file)))
-    except FileNotFoundError:
-        raise UserError(f"{file} is not there") from None
-    except ValidationError as error:
-        raise UserError(f"{file}: {' '.join(str(error).split())}") from None
+    return read_checked(file, dict[str, Counter])
 
 
 def compare(record: dict[str, Counter], names: list[str]) -> list[Compared]:

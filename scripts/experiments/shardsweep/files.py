@@ -4,10 +4,14 @@
 import json
 import os
 from pathlib import Path
+from typing import TypeVar
 
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
 from shardsweep.errors import UserError
+
+T = TypeVar("T")
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -35,3 +39,13 @@ def read_yaml(path: Path, name: str) -> object:
     # PyYAML lets those of Python through, as that of a date with a month 13.
     except (yaml.YAMLError, ValueError) as error:
         raise UserError(f"{name} is not YAML: {' '.join(str(error).split())}") from None
+
+
+def read_checked(path: Path, kind: type[T]) -> T:
+    """The content of a YAML file as what it is to be. Raises UserError for one that is not there, or is something else."""
+    try:
+        return TypeAdapter(kind).validate_python(read_yaml(path, str(path)))
+    except FileNotFoundError:
+        raise UserError(f"{path} is not there") from None
+    except ValidationError as error:
+        raise UserError(f"{path}: {' '.join(str(error).split())}") from None

@@ -242,6 +242,11 @@ def test_commits_that_nothing_measured_runs_make_no_result_stale(tmp_path, monke
     (tmp_path / "policy" / "other.rs").write_text("not committed")
     assert state() == "stale"
     git("checkout", ".")
+    git("checkout", "--detach")
+    measured = commit("elsewhere.rs")
+    git("checkout", "-")
+    assert state() == "stale", "the checkout lacks what was measured"
+    measured = git("rev-parse", "HEAD")
     commit("measured.rs2")
     assert state() == "stale"
     claims.state.cache_clear()
