@@ -9,8 +9,17 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::Mutex;
 
-/// What counts in the whole process is counted by one test at a time.
-static ALONE: Mutex<()> = Mutex::new(());
+/// Runs a test in a thread of its own, with no other test beside it. What is counted of the whole process, this test did.
+/// A thread that ends gives its heap's pages away: so the lock is held until that is done.
+fn alone(test: impl FnOnce() + Send + 'static) {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Err(panic) = std::thread::spawn(test).join() {
+        std::panic::resume_unwind(panic);
+    }
+}
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -188,18 +197,15 @@ fn run(steps: Vec<Step>) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
+#[test]
+fn no_cell_overlaps_another() {
+    let config = ProptestConfig {
         cases: if cfg!(miri) { 2 } else { 60 },
         failure_persistence: None,
         ..ProptestConfig::default()
-    })]
-
-    #[test]
-    fn no_cell_overlaps_another(steps in proptest::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 400 })) {
-        let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        run(steps);
-    }
+    };
+    let steps = proptest::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 400 });
+    alone(move || proptest!(config, |(steps in steps)| run(steps)));
 }
 
 #[test]
@@ -215,10 +221,7 @@ fn the_generic_path_is_taken_after_a_bounded_number_of_allocations() {
             CALLS.fetch_add(1, Relaxed);
         }
     }
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    std::thread::spawn(|| {
+    alone(|| {
         malloc::set_deferred_free(Some(hook), std::ptr::without_provenance_mut(7));
         let (rounds, cell) = (if cfg!(miri) { 3_000 } else { 100_000 }, 48);
         for _ in 0..rounds {
@@ -233,147 +236,141 @@ fn the_generic_path_is_taken_after_a_bounded_number_of_allocations() {
             "{} calls",
             CALLS.load(Relaxed)
         );
-    })
-    .join()
-    .unwrap();
+    });
 }
 
 #[test]
 fn what_another_thread_frees_is_used_again() {
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    let (to_free, cells) = channel::<Vec<usize>>();
-    let (done, wait) = channel();
-    let other = std::thread::spawn(move || {
-        for cells in cells {
-            // SAFETY: they are in use.
-            cells
-                .iter()
-                .for_each(|&cell| unsafe { malloc::free(pointer(cell)) });
-            done.send(()).unwrap();
+    alone(|| {
+        let (to_free, cells) = channel::<Vec<usize>>();
+        let (done, wait) = channel();
+        let other = std::thread::spawn(move || {
+            for cells in cells {
+                // SAFETY: they are in use.
+                cells
+                    .iter()
+                    .for_each(|&cell| unsafe { malloc::free(pointer(cell)) });
+                done.send(()).unwrap();
+            }
+        });
+        // An interpreter that follows each pointer slows down with each cell.
+        let (rounds, count, bytes) = if cfg!(miri) {
+            (2, 100, 4000)
+        } else {
+            (50, 2000, 500)
+        };
+        let claimed = || malloc::statistics::statistics().blocks_claimed;
+        let before = claimed();
+        let mut first = 0;
+        for round in 0..rounds {
+            let cells: Vec<usize> = (0..count)
+                .map(|_| malloc::malloc(bytes).expose_provenance())
+                .collect();
+            to_free.send(cells).unwrap();
+            wait.recv().unwrap();
+            if round == 0 {
+                first = claimed();
+            }
         }
+        // Each round fits into the blocks of the first; the collections of other bins may cost a few.
+        let (in_first, later) = (first - before, claimed() - first);
+        assert!(
+            later < in_first * (rounds - 1) / 2,
+            "{in_first} blocks, then {later}"
+        );
+        drop(to_free);
+        other.join().unwrap();
     });
-    // An interpreter that follows each pointer slows down with each cell.
-    let (rounds, count, bytes) = if cfg!(miri) {
-        (2, 100, 4000)
-    } else {
-        (50, 2000, 500)
-    };
-    let claimed = || malloc::statistics::statistics().blocks_claimed;
-    let before = claimed();
-    let mut first = 0;
-    for round in 0..rounds {
-        let cells: Vec<usize> = (0..count)
-            .map(|_| malloc::malloc(bytes).expose_provenance())
-            .collect();
-        to_free.send(cells).unwrap();
-        wait.recv().unwrap();
-        if round == 0 {
-            first = claimed();
-        }
-    }
-    // Each round fits into the blocks of the first; the collections of other bins may cost a few.
-    let (in_first, later) = (first - before, claimed() - first);
-    assert!(
-        later < in_first * (rounds - 1) / 2,
-        "{in_first} blocks, then {later}"
-    );
-    drop(to_free);
-    other.join().unwrap();
 }
 
 #[test]
 fn a_free_in_an_abandoned_block_adopts_it() {
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    // SAFETY: it is in use.
-    unsafe { malloc::free(malloc::malloc(8)) };
-    let allocate =
-        || [malloc::malloc(3000), malloc::malloc(3000)].map(|cell| cell.expose_provenance());
-    let cells = std::thread::spawn(allocate).join().unwrap();
-    let before = malloc::statistics::statistics();
-    assert!(before.blocks_abandoned > 0);
-    // SAFETY: it is in use.
-    unsafe { malloc::free(pointer(cells[0])) };
-    assert_eq!(
-        malloc::statistics::statistics().blocks_adopted,
-        before.blocks_adopted + 1
-    );
-    // SAFETY: both are in use.
-    assert!(unsafe { heaps::contains(heaps::default().unwrap(), cells[1]) });
-    // SAFETY: it is in use.
-    unsafe { malloc::free(pointer(cells[1])) };
+    alone(|| {
+        // SAFETY: it is in use.
+        unsafe { malloc::free(malloc::malloc(8)) };
+        let allocate =
+            || [malloc::malloc(3000), malloc::malloc(3000)].map(|cell| cell.expose_provenance());
+        let cells = std::thread::spawn(allocate).join().unwrap();
+        let before = malloc::statistics::statistics();
+        assert!(before.blocks_abandoned > 0);
+        // SAFETY: it is in use.
+        unsafe { malloc::free(pointer(cells[0])) };
+        assert_eq!(
+            malloc::statistics::statistics().blocks_adopted,
+            before.blocks_adopted + 1
+        );
+        // SAFETY: both are in use.
+        assert!(unsafe { heaps::contains(heaps::default().unwrap(), cells[1]) });
+        // SAFETY: it is in use.
+        unsafe { malloc::free(pointer(cells[1])) };
+    });
 }
 
 #[test]
 fn heaps_are_visited_deleted_and_destroyed() {
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    let (deleted, destroyed) = (heaps::new().unwrap(), heaps::new().unwrap());
-    let sizes = [8, 24, 100, 100, 5000, 100_000];
-    let mut cells: Vec<usize> = sizes
-        .iter()
-        .map(|&size| malloc::heap_malloc(deleted, size).expose_provenance())
-        .collect();
-    for size in sizes {
-        malloc::heap_malloc(destroyed, size);
-    }
-    let visited = |heap| {
-        let mut seen = Vec::new();
-        heaps::visit(heap, |cell, bytes| {
-            seen.push((cell, bytes));
-            true
-        });
-        seen.sort_unstable();
-        seen
-    };
-    cells.sort_unstable();
-    assert_eq!(
-        visited(deleted)
+    alone(|| {
+        let (deleted, destroyed) = (heaps::new().unwrap(), heaps::new().unwrap());
+        let sizes = [8, 24, 100, 100, 5000, 100_000];
+        let mut cells: Vec<usize> = sizes
             .iter()
-            .map(|cell| cell.0)
-            .collect::<Vec<_>>(),
-        cells
-    );
-    assert_eq!(visited(destroyed).len(), sizes.len());
-    let gone = cells.pop().unwrap();
-    // SAFETY: it is in use.
-    unsafe { malloc::free(pointer(gone)) };
-    assert_eq!(visited(deleted).len(), cells.len());
-    // SAFETY: both heaps are this thread's, and not used any further.
-    unsafe {
-        heaps::delete(deleted);
-        heaps::destroy(destroyed);
-    }
-    let default = heaps::default().unwrap();
-    for cell in cells {
-        // SAFETY: deleting a heap leaves its cells in use.
-        unsafe {
-            assert!(heaps::contains(default, cell));
-            malloc::free(pointer(cell));
+            .map(|&size| malloc::heap_malloc(deleted, size).expose_provenance())
+            .collect();
+        for size in sizes {
+            malloc::heap_malloc(destroyed, size);
         }
-    }
+        let visited = |heap| {
+            let mut seen = Vec::new();
+            heaps::visit(heap, |cell, bytes| {
+                seen.push((cell, bytes));
+                true
+            });
+            seen.sort_unstable();
+            seen
+        };
+        cells.sort_unstable();
+        assert_eq!(
+            visited(deleted)
+                .iter()
+                .map(|cell| cell.0)
+                .collect::<Vec<_>>(),
+            cells
+        );
+        assert_eq!(visited(destroyed).len(), sizes.len());
+        let gone = cells.pop().unwrap();
+        // SAFETY: it is in use.
+        unsafe { malloc::free(pointer(gone)) };
+        assert_eq!(visited(deleted).len(), cells.len());
+        // SAFETY: both heaps are this thread's, and not used any further.
+        unsafe {
+            heaps::delete(deleted);
+            heaps::destroy(destroyed);
+        }
+        let default = heaps::default().unwrap();
+        for cell in cells {
+            // SAFETY: deleting a heap leaves its cells in use.
+            unsafe {
+                assert!(heaps::contains(default, cell));
+                malloc::free(pointer(cell));
+            }
+        }
+    });
 }
 
 #[test]
 fn free_pages_go_back_to_the_os() {
-    let _alone = ALONE
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    let before = malloc::statistics::statistics().pages_reset;
-    let cell = malloc::malloc(1 << 20);
-    // SAFETY: it is in use, and has so many bytes.
-    unsafe {
-        cell.write_bytes(1, 1 << 20);
-        malloc::free(cell);
-    }
-    heaps::default().unwrap().collect(true);
-    let after = malloc::statistics::statistics();
-    assert!(after.pages_reset >= before + 256);
-    assert_eq!(after.dirty_pages, 0);
+    alone(|| {
+        let before = malloc::statistics::statistics().pages_reset;
+        let cell = malloc::malloc(1 << 20);
+        // SAFETY: it is in use, and has so many bytes.
+        unsafe {
+            cell.write_bytes(1, 1 << 20);
+            malloc::free(cell);
+        }
+        heaps::default().unwrap().collect(true);
+        let after = malloc::statistics::statistics();
+        assert!(after.pages_reset >= before + 256);
+        assert_eq!(after.dirty_pages, 0);
+    });
 }
 
 /// The cells of blocks of a new heap in the order in which they are handed out.
@@ -387,27 +384,31 @@ fn first_cells(heap: &malloc::Heap, count: usize) -> Vec<usize> {
 #[cfg(feature = "secure")]
 #[test]
 fn cells_are_handed_out_in_no_order() {
-    let heap = heaps::new().unwrap();
-    // A block of 700 bytes a cell links five at once: by chance all of 50 cells are in order once in 10^20.
-    let cells = first_cells(heap, 50);
-    assert!(!cells.is_sorted());
-    // SAFETY: the heap is this thread's, and not used any further.
-    unsafe { heaps::destroy(heap) };
+    alone(|| {
+        let heap = heaps::new().unwrap();
+        // A block of 700 bytes a cell links five at once: by chance all of 50 cells are in order once in 10^20.
+        let cells = first_cells(heap, 50);
+        assert!(!cells.is_sorted());
+        // SAFETY: the heap is this thread's, and not used any further.
+        unsafe { heaps::destroy(heap) };
+    });
 }
 
 #[cfg(feature = "secure")]
 #[test]
 fn blocks_are_chosen_in_no_order() {
-    let heap = heaps::new().unwrap();
-    let mut cells = first_cells(heap, 4000);
-    cells.sort_unstable();
-    // A block has less than a hundred cells, so these are of different ones.
-    let freed: Vec<usize> = cells.into_iter().step_by(100).collect();
-    for &cell in &freed {
-        // SAFETY: it is in use.
-        unsafe { malloc::free(pointer(cell)) };
-    }
-    assert_ne!(first_cells(heap, freed.len()), freed);
-    // SAFETY: the heap is this thread's, and not used any further.
-    unsafe { heaps::destroy(heap) };
+    alone(|| {
+        let heap = heaps::new().unwrap();
+        let mut cells = first_cells(heap, 4000);
+        cells.sort_unstable();
+        // A block has less than a hundred cells, so these are of different ones.
+        let freed: Vec<usize> = cells.into_iter().step_by(100).collect();
+        for &cell in &freed {
+            // SAFETY: it is in use.
+            unsafe { malloc::free(pointer(cell)) };
+        }
+        assert_ne!(first_cells(heap, freed.len()), freed);
+        // SAFETY: the heap is this thread's, and not used any further.
+        unsafe { heaps::destroy(heap) };
+    });
 }
