@@ -98,6 +98,9 @@ mod purge;
 mod runs;
 mod shape;
 mod size_class;
+#[cfg(feature = "malloc")]
+#[doc(hidden)]
+pub mod spare;
 #[doc(hidden)]
 pub mod stack;
 mod statistics;

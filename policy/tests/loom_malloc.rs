@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every interleaving of threads that free cells in a block of another, while it is collected, on the full list, or
-//! abandoned. To be run by `RUSTFLAGS="--cfg loom" cargo test --features malloc --test loom_malloc --release`.
+//! abandoned; and of threads that hand spare heaps to each other. To be run by `RUSTFLAGS="--cfg loom" cargo test --features malloc --test loom_malloc --release`.
 #![cfg(all(loom, feature = "malloc"))]
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
+use shardsweep_policy::spare::Spare;
 use shardsweep_policy::thread_free::{DelayedFree, Pushed, ThreadFree};
 
 /// A block of cells 8, 16, 24, ..., whose links and whose owner's field are watched: loom fails on any race.
@@ -204,5 +205,33 @@ fn no_cell_is_lost_when_the_owner_ends() {
         }
         block.put_back(block.thread_free.take());
         block.assert_returned(&[8, 16]);
+    });
+}
+
+/// Takes a spare thing or makes one, as a thread does with its heap, writes to it, and gives it back. `things` are 1, 2, ...
+fn use_one(spare: &Spare<1>, things: &[UnsafeCell<usize>], made: usize) -> bool {
+    let thing = spare.take().unwrap_or(made);
+    // SAFETY: the thing is the caller's; loom checks that.
+    things[thing - 1].with_mut(|users| unsafe { *users += 1 });
+    spare.put(thing)
+}
+
+#[test]
+fn a_spare_heap_has_one_user() {
+    loom::model(|| {
+        let spare = Arc::new(Spare::<1>::new());
+        let things: Arc<[UnsafeCell<usize>; 3]> =
+            Arc::new(std::array::from_fn(|_| UnsafeCell::new(0)));
+        let others = [2, 3].map(|made| {
+            let (spare, things) = (spare.clone(), things.clone());
+            thread::spawn(move || use_one(&spare, &*things, made))
+        });
+        let kept = use_one(&spare, &*things, 1);
+        let kept = others.map(|other| other.join().unwrap()).contains(&true) || kept;
+        assert!(kept, "there was room for one");
+        let last = spare.take().expect("it is there");
+        // SAFETY: it was taken; loom checks that.
+        let users = things[last - 1].with(|users| unsafe { *users });
+        assert!(users > 0 && spare.take().is_none());
     });
 }

@@ -7,9 +7,10 @@ use super::heap::{Heap, EMPTY_HEAP};
 use super::os;
 use super::secure::{self, GUARD_PAGES};
 use crate::config::PAGE_BYTES;
+use crate::spare::Spare;
 use std::ptr::with_exposed_provenance_mut;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// Where a thread keeps the address of its default heap. In assembly, as stable Rust cannot choose the TLS model: the
 /// initial-exec one is a load without a call, and allocates nothing. At first it is the empty heap.
@@ -111,23 +112,18 @@ const HEAP_BYTES: usize =
 /// Before and after a heap.
 const GUARD_BYTES: usize = GUARD_PAGES * PAGE_BYTES;
 
-/// Addresses of heaps that are nobody's, for the next ones, where threads come and go; 0 where there is none.
-static SPARE: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+/// Heaps that are nobody's, for the next ones, where threads come and go.
+static SPARE: Spare<16> = Spare::new();
 
 /// An empty heap of no thread yet, in pages of its own.
 pub(crate) fn new_heap() -> Option<&'static Heap> {
-    let heap = spare().or_else(map_heap)?;
+    let heap = SPARE.take().or_else(map_heap)?;
     let heap = with_exposed_provenance_mut::<Heap>(heap);
     // SAFETY: the pages are mapped, and nobody else's until `free_heap`.
     unsafe {
         heap.write(Heap::EMPTY);
         Some(&*heap)
     }
-}
-
-fn spare() -> Option<usize> {
-    let mut there = SPARE.iter().filter(|slot| slot.load(Relaxed) != 0);
-    there.find_map(|slot| Some(slot.swap(0, Acquire)).filter(|&heap| heap != 0))
 }
 
 fn map_heap() -> Option<usize> {
@@ -140,9 +136,7 @@ fn map_heap() -> Option<usize> {
 /// Keeps a heap that has no blocks for another thread, or unmaps it.
 pub(crate) fn free_heap(heap: &'static Heap) {
     let heap = std::ptr::from_ref(heap).addr();
-    let mut none = SPARE.iter().filter(|slot| slot.load(Relaxed) == 0);
-    let kept = none.any(|slot| slot.compare_exchange(0, heap, Release, Relaxed).is_ok());
-    if !kept {
+    if !SPARE.put(heap) {
         os::unmap(heap - GUARD_BYTES, HEAP_BYTES);
     }
 }
