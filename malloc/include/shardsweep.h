@@ -23,10 +23,13 @@ size_t shardsweep_malloc_usable_size(const void *pointer);
 void shardsweep_free(void *pointer);
 
 /* A heap serves the thread that made it. Any thread may free its cells, by shardsweep_free. When the thread ends,
- * so does the heap; cells in use stay. */
+ * so does the heap; cells in use stay. A destructor of pthread_key_create may still end a heap of its thread, if it does so at
+ * its first call. What shardsweep_realloc moves becomes a cell of the default heap. */
 typedef struct shardsweep_heap shardsweep_heap;
 /* NULL if there is no memory. */
 shardsweep_heap *shardsweep_heap_new(void);
+/* That of shardsweep_malloc in the calling thread, which must not end it. NULL if there is no memory. */
+shardsweep_heap *shardsweep_heap_default(void);
 /* Ends the heap; its cells stay in use, as the thread's own. */
 void shardsweep_heap_delete(shardsweep_heap *heap);
 /* Ends the heap and frees all of its cells. */
@@ -40,12 +43,15 @@ bool shardsweep_heap_contains(const shardsweep_heap *heap, const void *pointer);
 typedef bool (*shardsweep_visitor)(void *cell, size_t bytes, void *argument);
 void shardsweep_heap_visit(shardsweep_heap *heap, shardsweep_visitor visitor, void *argument);
 
-/* Takes back what was freed in the blocks of the calling thread, and gives up those that are empty; with force,
+/* Takes back what was freed in the blocks of all heaps of the calling thread, and gives up those that are empty; with force,
  * their memory goes back to the OS at once. */
 void shardsweep_collect(bool force);
+/* As shardsweep_collect, of one heap. */
+void shardsweep_heap_collect(shardsweep_heap *heap, bool force);
 
 /* The hook is called after a bounded number of allocations of each thread, in the thread that allocates; the
- * heartbeat counts these calls. With force it is to free all it can. It may allocate and free. NULL for no hook. */
+ * heartbeat counts these calls. With force it is to free all it can. It may allocate and free, and is not called in itself.
+ * NULL for no hook. */
 typedef void (*shardsweep_deferred_free)(bool force, uint64_t heartbeat, void *argument);
 void shardsweep_set_deferred_free(shardsweep_deferred_free hook, void *argument);
 

@@ -3,25 +3,40 @@
 //!
 //! Where there is no memory, `new` calls the handler that the program has set, and throws `std::bad_alloc` if there is
 //! none, by the functions of the C++ library that the program has; the exception passes through these functions, which
-//! is why the library is built with `panic = "unwind"`.
+//! is why the library is built with `panic = "unwind"`. What must not throw leaves that to the C++ library, which can catch.
 
-use libc::{c_char, c_void, size_t};
+use libc::{c_void, size_t};
 use shardsweep_policy::malloc as ours;
+use std::ffi::CStr;
 use std::mem::transmute;
+use std::ptr::null_mut;
 
 type Handler = extern "C-unwind" fn();
 
-/// What the C++ library calls `name`, if there is one.
-fn find(name: *const c_char) -> Option<*mut c_void> {
-    // SAFETY: the name is a C string.
-    let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name) };
-    (!symbol.is_null()).then_some(symbol)
+/// The C++ libraries. Where one came with a plugin of the program, no other part of the program sees it.
+const LIBRARIES: [&CStr; 2] = [c"libstdc++.so.6", c"libc++.so.1"];
+
+/// What `scope`, a handle of `dlsym`, or else a C++ library that is loaded, calls `name`, if there is one.
+fn find(scope: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+    let find_in = |scope| {
+        // SAFETY: the scope is valid, and the name a C string.
+        let symbol = unsafe { libc::dlsym(scope, name.as_ptr()) };
+        (!symbol.is_null()).then_some(symbol)
+    };
+    find_in(scope).or_else(|| {
+        LIBRARIES.iter().find_map(|library| {
+            // SAFETY: the name is a C string; nothing is loaded that is not.
+            let library =
+                unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+            (!library.is_null()).then_some(library).and_then(find_in)
+        })
+    })
 }
 
 /// Has the program free memory. False where it has set no handler.
 fn call_new_handler() -> bool {
     // std::get_new_handler()
-    let Some(get) = find(c"_ZSt15get_new_handlerv".as_ptr()) else {
+    let Some(get) = find(libc::RTLD_DEFAULT, c"_ZSt15get_new_handlerv") else {
         return false;
     };
     // SAFETY: the type is that of the function.
@@ -36,7 +51,7 @@ fn call_new_handler() -> bool {
 /// Throws `std::bad_alloc`.
 fn throw() -> ! {
     // std::__throw_bad_alloc()
-    if let Some(throw) = find(c"_ZSt17__throw_bad_allocv".as_ptr()) {
+    if let Some(throw) = find(libc::RTLD_DEFAULT, c"_ZSt17__throw_bad_allocv") {
         // SAFETY: the type is that of the function, which does not return.
         unsafe { transmute::<*mut c_void, Handler>(throw)() };
     }
@@ -58,28 +73,15 @@ fn allocate(align: usize, size: usize) -> *mut c_void {
     }
 }
 
-/// As `allocate`, but null in place of an exception.
-#[cold]
-#[inline(never)]
-fn allocate_nothrow(align: usize, size: usize) -> *mut c_void {
-    loop {
-        let pointer = ours::aligned_alloc(align, size);
-        if !pointer.is_null() || !call_new_handler() {
-            return pointer.cast();
-        }
-    }
-}
-
 macro_rules! new {
-    ($($name:ident($($align:ident)?) else $allocate:ident $(, $nothrow:ident)?;)*) => {
+    ($($name:ident($($align:ident)?);)*) => {
         $(
             /// An operator `new`.
             #[no_mangle]
-            pub extern "C-unwind" fn $name(size: size_t $(, $align: size_t)? $(, $nothrow: *const c_void)?) -> *mut c_void {
-                $(let _ = $nothrow;)?
+            pub extern "C-unwind" fn $name(size: size_t $(, $align: size_t)?) -> *mut c_void {
                 let pointer = new!(@at_once size $($align)?);
                 if pointer.is_null() {
-                    $allocate(new!(@align $($align)?), size)
+                    allocate(new!(@align $($align)?), size)
                 } else {
                     pointer.cast()
                 }
@@ -87,20 +89,47 @@ macro_rules! new {
         )*
     };
     (@at_once $size:ident) => { ours::malloc_at_once($size) };
-    (@at_once $size:ident $align:ident) => { std::ptr::null_mut::<u8>() };
+    (@at_once $size:ident $align:ident) => { null_mut::<u8>() };
     (@align) => { 8 };
     (@align $align:ident) => { $align };
 }
 
 new! {
-    _Znwm() else allocate;
-    _Znam() else allocate;
-    _ZnwmSt11align_val_t(align) else allocate;
-    _ZnamSt11align_val_t(align) else allocate;
-    _ZnwmRKSt9nothrow_t() else allocate_nothrow, nothrow;
-    _ZnamRKSt9nothrow_t() else allocate_nothrow, nothrow;
-    _ZnwmSt11align_val_tRKSt9nothrow_t(align) else allocate_nothrow, nothrow;
-    _ZnamSt11align_val_tRKSt9nothrow_t(align) else allocate_nothrow, nothrow;
+    _Znwm();
+    _Znam();
+    _ZnwmSt11align_val_t(align);
+    _ZnamSt11align_val_t(align);
+}
+
+macro_rules! new_nothrow {
+    ($($name:ident($($align:ident: $type:ty)?);)*) => {
+        $(
+            /// An operator `new` that returns null in place of an exception. Of the C++ library's it is the one that calls ours which
+            /// throws, and catches what that or the handler throws.
+            #[no_mangle]
+            pub extern "C-unwind" fn $name(size: size_t $(, $align: $type)?, nothrow: *const c_void) -> *mut c_void {
+                type New = extern "C-unwind" fn(size_t $(, $type)?, *const c_void) -> *mut c_void;
+                let pointer = ours::aligned_alloc(new!(@align $($align)?), size);
+                if !pointer.is_null() {
+                    return pointer.cast();
+                }
+                let name = CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes());
+                let Some(new) = name.ok().and_then(|name| find(libc::RTLD_NEXT, name)) else {
+                    return null_mut();
+                };
+                // SAFETY: the type is that of the operator.
+                let new = unsafe { transmute::<*mut c_void, New>(new) };
+                new(size $(, $align)?, nothrow)
+            }
+        )*
+    };
+}
+
+new_nothrow! {
+    _ZnwmRKSt9nothrow_t();
+    _ZnamRKSt9nothrow_t();
+    _ZnwmSt11align_val_tRKSt9nothrow_t(align: size_t);
+    _ZnamSt11align_val_tRKSt9nothrow_t(align: size_t);
 }
 
 macro_rules! delete {

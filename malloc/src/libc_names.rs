@@ -4,6 +4,8 @@
 use super::prefixed::{self, with_errno};
 use libc::{c_int, c_void, size_t};
 use shardsweep_policy::malloc as ours;
+use shardsweep_policy::malloc::heaps;
+use shardsweep_policy::malloc::statistics::statistics;
 use std::ptr::null_mut;
 
 macro_rules! export {
@@ -37,6 +39,26 @@ export! {
     fn cfree(pointer: *mut c_void) {
         // SAFETY: promised by the caller.
         unsafe { ours::free(pointer.cast()) }
+    }
+
+    // Of C23; what came from `malloc` and from `aligned_alloc` is freed in the same way.
+    fn free_sized(pointer: *mut c_void, size: size_t) {
+        let _ = size;
+        // SAFETY: promised by the caller.
+        unsafe { ours::free(pointer.cast()) }
+    }
+
+    fn free_aligned_sized(pointer: *mut c_void, align: size_t, size: size_t) {
+        let _ = (align, size);
+        // SAFETY: promised by the caller.
+        unsafe { ours::free(pointer.cast()) }
+    }
+
+    fn malloc_trim(kept: size_t) -> c_int {
+        let _ = kept;
+        let before = statistics().pages_reset;
+        heaps::collect(true);
+        (statistics().pages_reset > before).into()
     }
 
     fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_void {

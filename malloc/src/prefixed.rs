@@ -135,6 +135,12 @@ pub extern "C" fn shardsweep_heap_new() -> *const Heap {
     heaps::new().map_or(null(), std::ptr::from_ref)
 }
 
+/// The default heap of the calling thread, or null.
+#[no_mangle]
+pub extern "C" fn shardsweep_heap_default() -> *const Heap {
+    heaps::default().map_or(null(), std::ptr::from_ref)
+}
+
 /// Ends a heap; the thread's default heap gets its cells.
 ///
 /// # Safety
@@ -229,12 +235,20 @@ pub unsafe extern "C" fn shardsweep_heap_visit(
     });
 }
 
-/// Collects what was freed in the blocks of the thread's default heap; with `force`, memory goes back to the OS.
+/// Collects what was freed in the blocks of a heap; with `force`, memory goes back to the OS.
+///
+/// # Safety
+/// As for `shardsweep_heap_malloc`.
+#[no_mangle]
+pub unsafe extern "C" fn shardsweep_heap_collect(heap: *const Heap, force: bool) {
+    // SAFETY: promised by the caller.
+    unsafe { &*heap }.collect(force);
+}
+
+/// Collects what was freed in the blocks of the thread's heaps; with `force`, memory goes back to the OS.
 #[no_mangle]
 pub extern "C" fn shardsweep_collect(force: bool) {
-    if let Some(heap) = heaps::default() {
-        heap.collect(force);
-    }
+    heaps::collect(force);
 }
 
 /// Sets the hook that the generic path calls; null for none.

@@ -6,11 +6,13 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -231,6 +233,84 @@ static void threads_come_and_go(void) {
   CHECK(resident_kib() < before + 4096);
 }
 
+static void *freed_at_last;
+static sem_t wanted, done;
+
+// A thread that never allocates.
+static void *only_frees(void *rounds) {
+  for (uintptr_t i = 0; i < (uintptr_t)rounds; i++) {
+    CHECK(sem_wait(&wanted) == 0);
+    free(freed_at_last);
+    CHECK(sem_post(&done) == 0);
+  }
+  return NULL;
+}
+
+static void *allocates_and_ends(void *bytes) {
+  freed_at_last = hide(malloc((uintptr_t)bytes));
+  CHECK(freed_at_last);
+  memset(freed_at_last, 1, (uintptr_t)bytes);
+  return NULL;
+}
+
+static void large_cells_outlive_their_threads(void) {
+  const uintptr_t sizes[] = {1 << 20, 9 << 20}, rounds = 40;
+  CHECK(sem_init(&wanted, 0, 0) == 0 && sem_init(&done, 0, 0) == 0);
+  for (int i = 0; i < 2; i++) {
+    pthread_t other;
+    size_t before = resident_kib();
+    CHECK(pthread_create(&other, NULL, only_frees, (void *)rounds) == 0);
+    for (uintptr_t round = 0; round < rounds; round++) {
+      pthread_t thread;
+      CHECK(pthread_create(&thread, NULL, allocates_and_ends, (void *)sizes[i]) == 0 && pthread_join(thread, NULL) == 0);
+      CHECK(sem_post(&wanted) == 0 && sem_wait(&done) == 0);
+    }
+    CHECK(pthread_join(other, NULL) == 0);
+    malloc_trim(0);
+    CHECK(resident_kib() < before + 4 * (sizes[i] >> 10));
+  }
+}
+
+static pthread_key_t key;
+
+static void *leaves_it_to_the_key(void *bytes) {
+  CHECK(pthread_setspecific(key, memset(hide(malloc((uintptr_t)bytes)), 1, (uintptr_t)bytes)) == 0);
+  return NULL;
+}
+
+static void freed_by_destructors(void) {
+  // The destructor of the malloc is called before.
+  free(hide(malloc(8)));
+  CHECK(pthread_key_create(&key, free) == 0);
+  const uintptr_t sizes[] = {3000, 1 << 20, 9 << 20};
+  for (int i = 0; i < 3; i++) {
+    size_t before = resident_kib();
+    for (int round = 0; round < 40; round++) {
+      pthread_t thread;
+      CHECK(pthread_create(&thread, NULL, leaves_it_to_the_key, (void *)sizes[i]) == 0 && pthread_join(thread, NULL) == 0);
+    }
+    malloc_trim(0);
+    CHECK(resident_kib() < before + 4096 + 4 * (sizes[i] >> 10));
+  }
+}
+
+// The OS takes no locked memory back.
+static void locked_memory(void) {
+  const size_t bytes = 1 << 20;
+  unsigned char *cell = hide(malloc(bytes));
+  CHECK(cell && mlock(cell, bytes) == 0);
+  memset(cell, 0xff, bytes);
+  errno = 7;
+  free(hide(cell));
+  CHECK(errno == 7);
+  malloc_trim(0);
+  unsigned char *zero = hide(calloc(1, bytes));
+  CHECK(zero);
+  for (size_t i = 0; i < bytes; i++) CHECK(zero[i] == 0);
+  free(zero);
+  CHECK(munlock(cell, bytes) == 0);
+}
+
 static volatile int stop;
 
 static void *churn(void *argument) {
@@ -346,6 +426,9 @@ static const struct {
              {"realloc", realloc_every_way},
              {"no-memory", no_memory},
              {"threads", threads_come_and_go},
+             {"large-outlive-threads", large_cells_outlive_their_threads},
+             {"destructors", freed_by_destructors},
+             {"locked", locked_memory},
              {"fork", fork_under_load},
              {"interrupted", interrupted},
              {"producer-consumer", producer_and_consumer}};

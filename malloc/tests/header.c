@@ -3,6 +3,8 @@
 #include "shardsweep.h"
 
 #include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,80 @@ static bool count(void *cell, size_t bytes, void *argument) {
   assert(cell && bytes >= 100);
   ++*(int *)argument;
   return true;
+}
+
+static pthread_key_t key;
+
+static void end_heap(void *heap) {
+  shardsweep_heap_destroy(heap);
+}
+
+// Leaves its heap to the destructor of a key.
+static void *use_heap(void *unused) {
+  (void)unused;
+  shardsweep_heap *heap = shardsweep_heap_new();
+  assert(shardsweep_heap_malloc(heap, 50));
+  assert(pthread_setspecific(key, heap) == 0);
+  return NULL;
+}
+
+static pthread_barrier_t all_ready;
+
+static void *allocate(void *cells) {
+  for (int i = 0; i < 5000; i++) {
+    if (i == 1) pthread_barrier_wait(&all_ready);
+    ((void **)cells)[i] = shardsweep_malloc(48);
+  }
+  pthread_barrier_wait(&all_ready);
+  return NULL;
+}
+
+static int compare(const void *a, const void *b) {
+  uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void heap_ends_with_thread(void) {
+  static void *cells[3 * 5000];
+  pthread_t threads[3];
+  assert(pthread_key_create(&key, end_heap) == 0 && pthread_barrier_init(&all_ready, NULL, 3) == 0);
+  assert(pthread_create(&threads[0], NULL, use_heap, NULL) == 0 && pthread_join(threads[0], NULL) == 0);
+  for (int i = 0; i < 3; i++) assert(pthread_create(&threads[i], NULL, allocate, &cells[i * 5000]) == 0);
+  for (int i = 0; i < 3; i++) assert(pthread_join(threads[i], NULL) == 0);
+  qsort(cells, 3 * 5000, sizeof(void *), compare);
+  for (int i = 1; i < 3 * 5000; i++) assert(cells[i] != cells[i - 1]);
+}
+
+enum { LARGE_CELLS = 100, LARGE = 800 << 10 };
+
+static void *free_all(void *cells) {
+  for (int i = 0; i < LARGE_CELLS; i++) shardsweep_free(((void **)cells)[i]);
+  return NULL;
+}
+
+static size_t resident_pages(void) {
+  size_t all = 0, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert(file && fscanf(file, "%zu %zu", &all, &resident) == 2);
+  fclose(file);
+  return resident;
+}
+
+// Collecting sees what other threads freed in any heap of the thread, or in one.
+static void collect(bool all) {
+  void *cells[LARGE_CELLS];
+  pthread_t thread;
+  shardsweep_heap *heap = shardsweep_heap_new();
+  size_t before = resident_pages();
+  for (int i = 0; i < LARGE_CELLS; i++) cells[i] = memset(shardsweep_heap_malloc(heap, LARGE), 1, LARGE);
+  assert(pthread_create(&thread, NULL, free_all, cells) == 0 && pthread_join(thread, NULL) == 0);
+  if (all) {
+    shardsweep_collect(true);
+  } else {
+    shardsweep_heap_collect(heap, true);
+  }
+  assert(resident_pages() < before + LARGE_CELLS / 10 * LARGE / 4096);
+  shardsweep_heap_delete(heap);
 }
 
 int main(void) {
@@ -51,6 +127,10 @@ int main(void) {
   assert(beats > 0);
   assert(shardsweep_set_option(SHARDSWEEP_RESET_DELAY, 5) && shardsweep_get_option(SHARDSWEEP_RESET_DELAY) == 5);
   assert(!shardsweep_set_option(99, 5));
-  shardsweep_collect(true);
+  assert(shardsweep_heap_contains(shardsweep_heap_default(), p = shardsweep_malloc(10)));
+  shardsweep_free(p);
+  collect(true);
+  collect(false);
+  heap_ends_with_thread();
   return 0;
 }

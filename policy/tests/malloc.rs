@@ -357,6 +357,68 @@ fn heaps_are_visited_deleted_and_destroyed() {
 }
 
 #[test]
+fn a_new_heap_gets_no_cells_of_ended_threads() {
+    alone(|| {
+        let allocate = || malloc::malloc(700).expose_provenance();
+        let others = std::thread::spawn(allocate).join().unwrap();
+        let heap = heaps::new().unwrap();
+        malloc::heap_malloc(heap, 700);
+        // SAFETY: the cell is in use.
+        assert!(!unsafe { heaps::contains(heap, others) });
+        // SAFETY: the heap is this thread's, and the cell in use; neither is used any further.
+        unsafe {
+            heaps::destroy(heap);
+            malloc::free(pointer(others));
+        }
+    });
+}
+
+#[test]
+fn a_destroyed_heap_takes_along_what_other_threads_freed() {
+    alone(|| {
+        let heap = heaps::new().unwrap();
+        let cells = [(); 2].map(|()| malloc::heap_malloc(heap, 100).expose_provenance());
+        // SAFETY: it is in use.
+        let free = move || unsafe { malloc::free(pointer(cells[0])) };
+        std::thread::spawn(free).join().unwrap();
+        // SAFETY: the heap is this thread's, and not used any further.
+        unsafe { heaps::destroy(heap) };
+        let mut cells: Vec<usize> = (0..5000)
+            .map(|_| malloc::malloc(100).expose_provenance())
+            .collect();
+        cells.sort_unstable();
+        assert!(cells.is_sorted_by(|a, b| a < b), "a cell has two users");
+        for cell in cells {
+            // SAFETY: it is in use.
+            unsafe { malloc::free(pointer(cell)) };
+        }
+    });
+}
+
+#[test]
+fn the_hook_is_not_called_in_itself() {
+    static NESTED: AtomicU64 = AtomicU64::new(0);
+    static DEPTH: AtomicU64 = AtomicU64::new(0);
+    extern "C" fn hook(_: bool, _: u64, _: *mut std::ffi::c_void) {
+        NESTED.fetch_add(DEPTH.fetch_add(1, Relaxed), Relaxed);
+        for _ in 0..500 {
+            // SAFETY: it is in use.
+            unsafe { malloc::free(malloc::malloc(100)) };
+        }
+        DEPTH.fetch_sub(1, Relaxed);
+    }
+    alone(|| {
+        let heap = heaps::new().unwrap();
+        malloc::set_deferred_free(Some(hook), std::ptr::null_mut());
+        malloc::heap_malloc(heap, 100);
+        malloc::set_deferred_free(None, std::ptr::null_mut());
+        assert_eq!(NESTED.load(Relaxed), 0);
+        // SAFETY: the heap is this thread's, and not used any further.
+        unsafe { heaps::destroy(heap) };
+    });
+}
+
+#[test]
 fn free_pages_go_back_to_the_os() {
     alone(|| {
         let before = malloc::statistics::statistics().pages_reset;

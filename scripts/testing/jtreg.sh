@@ -67,7 +67,7 @@ run_selected() {
 # A function, so that bash has read all of this file before a long run starts and the file may change meanwhile.
 main() {
   check_input
-  need_packages jtreg7 gcc g++ libc6-dev
+  need_packages jtreg7 gcc g++ libc6-dev libnuma1
   mkdir -p "$OUT/jtreg"
   exec {RUN_FD}>"$RUN.lock"
   flock -n "$RUN_FD" || die "another run writes to ${RUN#"$ROOT"/}: wait for it, or choose another plan or plugin"

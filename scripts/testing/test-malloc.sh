@@ -31,6 +31,16 @@ corner_cases() {
   say "corner cases hold: $("$WORK/corners" | xargs)"
 }
 
+# Operators new, in a C++ program and in a C program with a C++ plugin.
+cxx() {
+  g++ -std=c++17 -O1 -Wall -Wextra -Werror -DPROGRAM -o "$WORK/new" "$ROOT/malloc/tests/new.cc"
+  g++ -std=c++17 -O1 -Wall -Wextra -Werror -shared -fPIC -o "$WORK/new.so" "$ROOT/malloc/tests/new.cc"
+  gcc -std=gnu11 -O1 -Wall -Wextra -Werror -o "$WORK/load" "$ROOT/malloc/tests/load.c"
+  preloaded "$WORK/new" || die "operator new does not do what it should in a C++ program"
+  preloaded "$WORK/load" "$WORK/new.so" || die "operator new does not do what it should in a plugin"
+  say "operators new fail as they should"
+}
+
 # What a program does wrong ends it in secure mode: by a line, or at a guard page.
 secure() {
   local name line said status
@@ -159,7 +169,7 @@ print(sum(len(re.findall("[0-9]+", json.dumps(list(range(n))))) for n in range(3
 }
 
 main() {
-  need_packages gcc libc6-dev python3 git sqlite3 redis-server redis-tools openjdk-17-jdk-headless libpython3.11-testsuite
+  need_packages gcc g++ libc6-dev python3 git sqlite3 redis-server redis-tools openjdk-17-jdk-headless libpython3.11-testsuite
   ../building/malloc.sh
   ../building/malloc.sh secure
   mkdir -p "$WORK"
@@ -170,6 +180,7 @@ main() {
   for LIBRARY in "$LIBRARY" "$SECURE"; do
     say "on ${LIBRARY##*/}"
     corner_cases
+    cxx
     programs
     python_tests
     redis

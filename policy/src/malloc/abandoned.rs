@@ -16,20 +16,26 @@ const MAX_VISITS: usize = 32;
 /// Chunks that one search looks through, at most.
 const MAX_CHUNKS: usize = 64;
 
-/// Gives up a block of the calling thread that is in no queue, and in which no free is delayed.
+/// Gives up a block of the calling thread, which ends, that is in no queue, and in which no free is delayed.
 pub(crate) fn abandon(block: &'static Block) {
+    if give_up(block) {
+        ARENA.counters.blocks_abandoned.fetch_add(1, Relaxed);
+    }
+}
+
+/// Gives up a block that is in no queue. False if it was empty, and is released.
+fn give_up(block: &'static Block) -> bool {
     block.owner.store(0, Relaxed);
     block.heap.store(null_mut(), Relaxed);
     loop {
         block.collect();
         if block.used.get() == 0 {
             release::release(block);
-            return;
+            return false;
         }
         note(block, true);
         if block.thread_free.abandon() {
-            ARENA.counters.blocks_abandoned.fetch_add(1, Relaxed);
-            return;
+            return true;
         }
         note(block, false);
     }
@@ -64,11 +70,18 @@ pub(crate) fn claimed_by_free(heap: &Heap, block: &'static Block, list: usize, c
         note(block, false);
         block.put_back(list);
         block.push_local(cell);
-        abandon(block);
+        give_up(block);
     } else {
         claimed(heap, block, list);
         release::free_own(block, cell);
     }
+}
+
+/// The calling thread, which has no heap, has become the owner of a block of one cell that was abandoned, by freeing it.
+pub(crate) fn freed_without_heap(block: &'static Block) {
+    note(block, false);
+    block.used.set(0);
+    release::release(block);
 }
 
 /// The calling thread, whose heap this is, has become the owner of a block that was abandoned, with cells that were freed.
@@ -126,6 +139,6 @@ fn try_adopt(heap: &Heap, block: &'static Block, bin: Bin) -> Option<&'static Bl
     }
     note(block, false);
     block.put_back(list);
-    abandon(block);
+    give_up(block);
     None
 }

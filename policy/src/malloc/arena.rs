@@ -135,8 +135,10 @@ impl Arena {
                     self.room[word].fetch_and(!bit, SeqCst);
                     claimed = chunk.pages.claim(source, wanted);
                     if claimed.is_some() {
-                        self.room[word].fetch_or(bit, SeqCst);
+                        self.note_room(chunk);
                     }
+                } else if claimed.is_none() {
+                    self.note_room(chunk);
                 }
                 if let Some(claimed) = claimed {
                     self.dirty_pages.fetch_sub(claimed.dirty, Relaxed);
@@ -176,7 +178,7 @@ impl Arena {
         chunk.pages.give(HEADER_PAGES..run.start, false);
         chunk.pages.give(run.end..CHUNK_PAGES, false);
         self.chunks[index].store(std::ptr::from_ref(chunk).cast_mut(), SeqCst);
-        self.room[index / 64].fetch_or(1 << (index % 64), SeqCst);
+        self.note_room(chunk);
         Some((chunk, run, 0))
     }
 
@@ -242,9 +244,14 @@ impl Arena {
         self.dirty_pages.fetch_add(dirty.len(), Relaxed);
         chunk.pages.give(dirty, true);
         chunk.pages.give(clean, false);
+        self.note_room(chunk);
+        self.plan_reset();
+    }
+
+    /// Says that a search may find pages in the chunk: after some were given back, or were not there for a moment.
+    fn note_room(&self, chunk: &Chunk) {
         let index = chunk.index.get();
         self.room[index / 64].fetch_or(1 << (index % 64), SeqCst);
-        self.plan_reset();
     }
 
     /// Claims these pages of a chunk, to make a block longer. None if one of them is not free; otherwise how many are dirty.
@@ -252,7 +259,10 @@ impl Arena {
         if pages.end > CHUNK_PAGES {
             return None;
         }
-        let dirty = chunk.pages.claim_exactly(pages)?;
+        let Some(dirty) = chunk.pages.claim_exactly(pages) else {
+            self.note_room(chunk);
+            return None;
+        };
         self.dirty_pages.fetch_sub(dirty, Relaxed);
         Some(dirty)
     }
@@ -284,14 +294,15 @@ impl Arena {
                 let Some(dirty) = self.claim_exactly(chunk, run.clone()) else {
                     continue;
                 };
-                os::reset(
-                    chunk.start() + run.start * PAGE_BYTES,
-                    run.len() * PAGE_BYTES,
-                );
-                self.counters.pages_reset.fetch_add(dirty, Relaxed);
-                chunk.pages.give(run, false);
-                let index = chunk.index.get();
-                self.room[index / 64].fetch_or(1 << (index % 64), SeqCst);
+                let start = chunk.start() + run.start * PAGE_BYTES;
+                if os::reset(start, run.len() * PAGE_BYTES) {
+                    self.counters.pages_reset.fetch_add(dirty, Relaxed);
+                    chunk.pages.give(run, false);
+                } else {
+                    self.dirty_pages.fetch_add(run.len(), Relaxed);
+                    chunk.pages.give(run, true);
+                }
+                self.note_room(chunk);
             }
         }
     }

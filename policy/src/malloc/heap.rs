@@ -34,7 +34,7 @@ static DEFERRED_FREE: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 static DEFERRED_ARGUMENT: AtomicPtr<std::ffi::c_void> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Has `hook` called with `argument` at each call of the generic path of any heap, which happens after a bounded number of
-/// allocations. Its `heartbeat` counts those calls of the thread's heap; `force` asks it to free all it can. It may
+/// allocations. Its `heartbeat` counts those calls of the thread; `force` asks it to free all it can. It may
 /// allocate and free, and is not called again meanwhile.
 pub fn set_deferred_free(hook: Option<DeferredFree>, argument: *mut std::ffi::c_void) {
     DEFERRED_ARGUMENT.store(argument, Relaxed);
@@ -53,7 +53,7 @@ pub struct Heap {
     /// Empty blocks that the heap keeps for their bins, the one that was empty longest last.
     empty: Queue,
     empty_pages: Cell<usize>,
-    /// When some of them are released, in milliseconds.
+    /// Of a default heap when some of those of the thread's heaps are released, in milliseconds.
     empty_until: Cell<u64>,
     /// By bin whether one of them may be of it.
     empty_bins: Cell<u128>,
@@ -63,12 +63,16 @@ pub struct Heap {
     thread: Cell<*const Heap>,
     /// Of a default heap the first of the other heaps of the thread; of those the next one.
     pub(crate) next: Cell<*const Heap>,
+    /// Of a default heap the number of calls of the generic path of any heap of the thread.
     heartbeat: Cell<u64>,
     /// How many cells may be used again before the next generic call.
     short_cells: Cell<u32>,
     /// By bin whether its only block is empty.
     retired: Cell<u128>,
+    /// Of a default heap whether the thread is in the hook.
     in_deferred_free: Cell<bool>,
+    /// Of a default heap how often its end was put off.
+    pub(crate) ends_put_off: Cell<u8>,
     /// For the secrets of blocks.
     pub(crate) numbers: Numbers,
 }
@@ -97,12 +101,23 @@ impl Heap {
         short_cells: Cell::new(0),
         retired: Cell::new(0),
         in_deferred_free: Cell::new(false),
+        ends_put_off: Cell::new(0),
         numbers: Numbers::NONE,
     };
 
     /// Makes the heap one of the thread with default heap `thread`.
     pub(crate) fn belong_to(&self, thread: &Heap) {
         self.thread.set(thread);
+    }
+
+    /// The default heap of the thread.
+    fn thread(&self) -> &'static Heap {
+        // SAFETY: it stays while the thread runs, which has this heap.
+        unsafe { &*self.thread.get() }
+    }
+
+    fn is_default(&self) -> bool {
+        std::ptr::eq(self, self.thread.get())
     }
 
     /// What [`Block::owner`] says of blocks of this heap.
@@ -171,30 +186,28 @@ impl Heap {
 
     /// The regular work of the generic path.
     pub(crate) fn beat(&self) {
-        let beat = self.heartbeat.get() + 1;
-        self.heartbeat.set(beat);
+        let thread = self.thread();
+        let beat = thread.heartbeat.get() + 1;
+        thread.heartbeat.set(beat);
         self.short_cells.set(SHORT_CELLS);
-        self.call_deferred_free(false);
+        thread.call_deferred_free(false);
         self.free_delayed();
         self.release_retired();
         if beat % CALLS_PER_LOOK == 0 {
             let now = os::milliseconds();
-            if now >= self.empty_until.get() {
-                self.empty_until.set(now + EMPTY_TIME);
-                self.release_empty(self.empty_pages.get() / 2);
+            if now >= thread.empty_until.get() {
+                thread.empty_until.set(now + EMPTY_TIME);
+                thread::heaps(thread)
+                    .for_each(|heap| heap.release_empty(heap.empty_pages.get() / 2));
             }
             ARENA.reset_if_due();
         }
         if beat % CALLS_PER_COLLECTION == 0 {
-            self.collect(false);
+            thread::heaps(thread).for_each(Heap::collect_blocks);
         }
     }
 
-    /// Number of calls of the generic path.
-    pub fn heartbeat(&self) -> u64 {
-        self.heartbeat.get()
-    }
-
+    /// Calls the hook, unless it is being called in this thread, whose default heap this is.
     fn call_deferred_free(&self, force: bool) {
         let hook = DEFERRED_FREE.load(Relaxed);
         if hook.is_null() || self.in_deferred_free.replace(true) {
@@ -269,8 +282,11 @@ impl Heap {
             self.push_front(block);
             return Some(block);
         }
-        if let Some(block) = abandoned::adopt(self, bin) {
-            return Some(block);
+        // The cells of ended threads are not a first-class heap's, which may free all that are in it.
+        if self.is_default() {
+            if let Some(block) = abandoned::adopt(self, bin) {
+                return Some(block);
+            }
         }
         let bytes = bin.cell_bytes();
         let pages = (sizes::block_pages(bytes) + GUARD_PAGES)
@@ -452,8 +468,15 @@ impl Heap {
     /// at once, and the deferred-free hook is to free all it can.
     pub fn collect(&self, force: bool) {
         if force {
-            self.call_deferred_free(true);
+            self.thread().call_deferred_free(true);
         }
+        self.collect_blocks();
+        if force {
+            ARENA.reset();
+        }
+    }
+
+    fn collect_blocks(&self) {
         self.free_delayed();
         self.release_empty(0);
         for block in self.full.iter().filter(|block| !block.is_single()) {
@@ -468,9 +491,6 @@ impl Heap {
                 self.remove(block);
                 release::release(block);
             }
-        }
-        if force {
-            ARENA.reset();
         }
     }
 

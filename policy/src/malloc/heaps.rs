@@ -40,7 +40,12 @@ pub unsafe fn delete(heap: &'static Heap) {
 /// As for [`delete`]; and none of its cells is used any further, by any thread.
 pub unsafe fn destroy(heap: &'static Heap) {
     unlist(heap);
-    heap.leave_blocks(release::release);
+    heap.leave_blocks(|block| {
+        // What other threads have freed goes with the rest.
+        block.thread_free.take();
+        block.used.set(0);
+        release::release(block);
+    });
     thread::free_heap(heap);
 }
 
@@ -55,6 +60,13 @@ fn unlist(heap: &'static Heap) -> &'static Heap {
     }
     link.set(heap.next.get());
     default
+}
+
+/// Collects all heaps of the calling thread, as [`Heap::collect`].
+pub fn collect(force: bool) {
+    if let Some(default) = thread::current() {
+        thread::heaps(default).for_each(|heap| heap.collect(force));
+    }
 }
 
 /// Calls `visit` with the address and the size of each cell of the heap that is in use, until it returns false. Cells that

@@ -64,8 +64,18 @@ mod mapped {
     pub(crate) fn unmap(start: usize, bytes: usize) {
         if bytes != 0 {
             // SAFETY: the callers own the memory, and use it no further.
-            unsafe { libc::munmap(pointer(start), bytes) };
+            succeeds(|| unsafe { libc::munmap(pointer(start), bytes) });
         }
+    }
+
+    /// Whether the call returns 0. `errno` stays as it was: what frees memory does not change it.
+    fn succeeds(call: impl FnOnce() -> libc::c_int) -> bool {
+        // SAFETY: it is the thread's own.
+        let errno = unsafe { &mut *libc::__errno_location() };
+        let before = *errno;
+        let result = call();
+        *errno = before;
+        result == 0
     }
 
     /// Changes the length of a mapping without moving it. False where that is not possible.
@@ -74,22 +84,24 @@ mod mapped {
         unsafe { libc::mremap(pointer(start), old_bytes, new_bytes, 0) != libc::MAP_FAILED }
     }
 
-    /// Returns the memory to the OS. The addresses stay mapped, and read as zero.
-    pub(crate) fn reset(start: usize, bytes: usize) {
+    /// Returns the memory to the OS. The addresses stay mapped, and read as zero. False where it is locked, and stays as it is.
+    pub(crate) fn reset(start: usize, bytes: usize) -> bool {
         // SAFETY: the callers own these pages and have nothing in them.
-        unsafe { libc::madvise(pointer(start), bytes, libc::MADV_DONTNEED) };
+        succeeds(|| unsafe { libc::madvise(pointer(start), bytes, libc::MADV_DONTNEED) })
     }
 
     /// Takes the access to pages away. False where the OS has no mapping to spare.
     pub(crate) fn protect(start: usize, bytes: usize) -> bool {
         // SAFETY: the callers own these pages, and do not touch them.
-        unsafe { libc::mprotect(pointer(start), bytes, libc::PROT_NONE) == 0 }
+        succeeds(|| unsafe { libc::mprotect(pointer(start), bytes, libc::PROT_NONE) })
     }
 
     /// Gives access to pages of the callers' again.
     pub(crate) fn unprotect(start: usize, bytes: usize) -> bool {
         // SAFETY: the callers own these pages.
-        unsafe { libc::mprotect(pointer(start), bytes, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+        succeeds(|| unsafe {
+            libc::mprotect(pointer(start), bytes, libc::PROT_READ | libc::PROT_WRITE)
+        })
     }
 
     fn pointer(address: usize) -> *mut libc::c_void {
@@ -120,9 +132,10 @@ mod interpreted {
         false
     }
 
-    pub(crate) fn reset(start: usize, bytes: usize) {
+    pub(crate) fn reset(start: usize, bytes: usize) -> bool {
         // SAFETY: the callers own these pages and have nothing in them.
         unsafe { std::ptr::with_exposed_provenance_mut::<u8>(start).write_bytes(0, bytes) };
+        true
     }
 
     pub(crate) fn protect(_: usize, _: usize) -> bool {

@@ -68,7 +68,9 @@ pub(crate) fn free_own(block: &Block, cell: usize) {
 
 fn free_of_other(block: &'static Block, cell: usize) {
     let mine = thread::default_heap();
-    let may_claim = !std::ptr::eq(mine, &raw const EMPTY_HEAP);
+    let has_heap = !std::ptr::eq(mine, &raw const EMPTY_HEAP);
+    // No search finds an abandoned block of one cell: this is the last that is heard of it.
+    let may_claim = has_heap || block.is_single();
     // SAFETY: the program gave the cell back, and it is on no list yet.
     let link = |next| unsafe { cell::link(cell, next, &block.secret) };
     match block.thread_free.push(cell, may_claim, link) {
@@ -82,6 +84,7 @@ fn free_of_other(block: &'static Block, cell: usize) {
             unsafe { &*heap }.delayed.push(cell, link);
             block.thread_free.delayed();
         }
+        Pushed::Claimed(_) if !has_heap => abandoned::freed_without_heap(block),
         Pushed::Claimed(list) => {
             // SAFETY: the default heap of a thread stays while the thread runs.
             let heap: &Heap = unsafe { &*mine };
@@ -92,6 +95,7 @@ fn free_of_other(block: &'static Block, cell: usize) {
 
 /// Gives the memory of an empty block back, which is in no queue.
 pub(crate) fn release(block: &Block) {
+    debug_assert!(block.used.get() == 0 && block.thread_free.first() == 0);
     block.owner.store(0, Relaxed);
     block.secret.end();
     let start = Chunk::start_of(block.start.get());

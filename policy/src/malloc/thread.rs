@@ -102,6 +102,9 @@ fn start() -> Option<&'static Heap> {
     heap.belong_to(heap);
     // The key's functions allocate: from here on, they have a heap.
     slot::set(heap);
+    if std::ptr::eq(exit_key::get(), &raw const EMPTY_HEAP) {
+        heap.ends_put_off.set(PUT_OFF);
+    }
     exit_key::set(heap);
     ARENA.counters.threads.fetch_add(1, Relaxed);
     Some(heap)
@@ -153,15 +156,27 @@ pub(crate) fn heaps(default: &'static Heap) -> impl Iterator<Item = &'static Hea
     others.chain(std::iter::once(default))
 }
 
+/// How often the end of a thread's heaps is put off. The C library calls destructors of keys in four rounds, and those of the
+/// program, in the first, use the heaps.
+const PUT_OFF: u8 = 2;
+
 /// The thread ends: its blocks become those of whoever wants them.
 extern "C" fn end(heap: *mut libc::c_void) {
     let heap = heap.cast_const().cast::<Heap>();
-    // A heap that began after the end of another comes here by itself.
-    if std::ptr::eq(heap, default_heap()) {
-        slot::set(&raw const EMPTY_HEAP);
+    if std::ptr::eq(heap, &raw const EMPTY_HEAP) {
+        return;
     }
-    // SAFETY: it was the thread's, which uses it no further.
+    // SAFETY: it is the thread's.
     let heap = unsafe { &*heap };
+    let put_off = heap.ends_put_off.get();
+    if put_off < PUT_OFF {
+        heap.ends_put_off.set(put_off + 1);
+        exit_key::set(heap);
+        return;
+    }
+    slot::set(&raw const EMPTY_HEAP);
+    // A heap that begins after this ends in the next round.
+    exit_key::set(&EMPTY_HEAP);
     for heap in heaps(heap) {
         heap.leave_blocks(abandoned::abandon);
         free_heap(heap);
@@ -195,6 +210,20 @@ mod exit_key {
         }
     }
 
+    /// Makes the key, if that is still to be done.
+    pub fn make() {
+        key();
+    }
+
+    /// What the thread has set, or null.
+    pub fn get() -> *const Heap {
+        key().map_or(std::ptr::null(), |key| {
+            // SAFETY: the key was made.
+            let heap = unsafe { libc::pthread_getspecific(key) };
+            heap.cast_const().cast()
+        })
+    }
+
     pub fn set(heap: &Heap) {
         if let Some(key) = key() {
             // SAFETY: the key was made.
@@ -218,10 +247,12 @@ extern "C" fn after_fork() {
     }
 }
 
-/// What is to be done once, before `main`: reads the options from the environment, prepares for forks, and has statistics
-/// printed at the end if that is an option.
+/// What is to be done once, before `main`: reads the options from the environment, prepares for forks and the ends of threads,
+/// and has statistics printed at the end if that is an option.
 pub fn start_process() {
     super::options::read_environment();
+    // A fork while another thread makes it would leave the child without.
+    exit_key::make();
     // SAFETY: these functions may be called at any time.
     unsafe {
         libc::pthread_atfork(None, None, Some(after_fork));
