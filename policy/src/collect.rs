@@ -2,12 +2,12 @@
 //! The end of a collection: which blocks and pages are live.
 //!
 //! With all threads stopped and marking done, the embedder
-//! 1. calls [`Local::release`](crate::Local::release) for every thread and [`Heap::begin_release`],
-//! 2. calls [`Heap::release_chunks`] for every chunk, some at a time, in parallel if it likes, and uncharges what
+//! 1. calls [`Heap::begin_release`], and [`Local::release`](crate::Local::release) for every thread,
+//! 2. after `begin_release` calls [`Heap::release_chunks`] for every chunk, some at a time, in parallel if it likes, and uncharges what
 //!    they report,
 //! 3. lets the threads go on, and takes from [`Heap::purge`] while they do.
 //!
-//! Steps 1 and 2 may run in any order among the threads. They touch no cell and take time by the number of
+//! Threads may be released before or after chunks. Steps 1 and 2 touch no cell and take time by the number of
 //! blocks in use, and of pages with a live cell; what takes time by the number of free pages is the third.
 
 use crate::block::{Block, Liveness, State};

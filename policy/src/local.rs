@@ -77,8 +77,8 @@ impl Local {
     }
 
     /// The slow path of allocation, for when `heads` has no cell of `bin`: makes more free cells and hands out the
-    /// first. It never blocks and calls nothing that could: where pages must be charged or a chunk is needed, it
-    /// says so and leaves everything in a state in which a collection may run before the next call.
+    /// first. It waits for no other thread; with huge pages it may have the OS make one. Where pages must be charged or a chunk is
+    /// needed, it says so and leaves everything in a state in which a collection may run before the next call.
     ///
     /// Memory that is charged already comes first: what is left of the thread's own block, then of those that
     /// nobody owns. Only then are pages charged: of the current block, or of a fresh one.

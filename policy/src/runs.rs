@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Lengths of runs, in pages, for which it is remembered where a search may begin.
 const LENGTHS: usize = 64;
 
-/// Below which chunks a search finds nothing.
+/// Below which chunks a search has found nothing. Of pages that come back while it looks, it may not know until the next collection.
 #[derive(Debug)]
 pub(crate) struct Searched {
     /// By source and length in pages less one: no run that long.
@@ -259,7 +259,7 @@ impl<C: Config> Heap<C> {
         if !run.is_empty() {
             let (first, pages) = (Chunk(run.start / CHUNK_PAGES), run.len());
             self.give_in_pause(run, dirty);
-            // Afterwards: a search that came too early begins here again.
+            // Afterwards: the next search begins here again.
             self.searched.begin_at(first, pages, dirty);
         }
     }
