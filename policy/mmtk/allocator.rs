@@ -143,7 +143,8 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
                     self.local.credit(charged);
                 }
                 Refill::Chunks(_) if self.lacked_addresses => {
-                    // A collection did not help: another one would not either, however much of the heap is free.
+                    // A collection did not help. However much of the heap is free, the VM tries once more at most: it has a full
+                    // one clear soft references.
                     self.lacked_addresses = false;
                     self.out_of_memory(self.tls);
                     return None;

@@ -119,10 +119,10 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
         }
     }
 
-    /// Whether the collection that begins is to be full.
-    fn is_full_due(&self) -> bool {
+    /// Whether the collection that begins is to be full. A thread that asks for a full one after this gets the next.
+    fn take_full_due(&self) -> bool {
         let attempts = &self.common.base.global_state.cur_collection_attempts;
-        self.next_full.load(Ordering::Relaxed) || attempts.load(Ordering::Relaxed) > 1
+        self.next_full.swap(false, Ordering::Relaxed) || attempts.load(Ordering::Relaxed) > 1
     }
 
     /// Whether as much has been allocated since the last collection as the option `nursery` allows, by default the whole heap.
@@ -148,13 +148,15 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
         } else {
             self.cycle.add_partial(cost, free);
         }
-        self.next_full.store(self.cycle.is_over(), Ordering::Relaxed);
+        if self.cycle.is_over() {
+            self.next_full.store(true, Ordering::Relaxed);
+        }
     }
 }
 
 impl<VM: VMBinding> Plan for StickyMarkSweep<VM> {
     fn schedule_collection(&'static self, scheduler: &GCWorkScheduler<VM>) {
-        let full = self.is_full_due();
+        let full = self.take_full_due();
         self.full.store(full, Ordering::Relaxed);
         *self.began.lock().unwrap() = Instant::now();
         if full {

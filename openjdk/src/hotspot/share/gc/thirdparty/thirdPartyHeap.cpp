@@ -341,7 +341,8 @@ void ThirdPartyHeap::collect(GCCause::Cause cause) {
   }
 }
 
-// While marking runs beside the mutators, the pause that is asked for ends that: the next one is full.
+// The collection that is waited for may be another one: a partial one that another thread has asked for just before, or the end of
+// marking beside the mutators. Then the next one is full.
 bool ThirdPartyHeap::collect_in_full(Thread* thread, GCCause::Cause cause) {
   const bool force = !GCCause::is_user_requested_gc(cause);
   const uint full_collections = total_full_collections();
@@ -349,7 +350,7 @@ bool ThirdPartyHeap::collect_in_full(Thread* thread, GCCause::Cause cause) {
   do {
     _driver->set_requested_cause(cause);
     collected = plugin()->collect((ThirdPartyHeapThread*)thread, force, true /* exhaustive */) != 0;
-  } while (collected && ThirdPartyHeapBarrierSet::has_snapshot_barrier() && full_collections == total_full_collections());
+  } while (collected && full_collections == total_full_collections());
   return collected;
 }
 
