@@ -80,9 +80,9 @@ pub(crate) fn trace_all<T: Trace>(objects: Vec<ObjectReference>, worker: &mut GC
         false
     });
     let mmtk = worker.mmtk;
-    // In the final pause, what the barrier has told of last comes here too.
-    let is_pause = mmtk.get_plan().concurrent().is_none_or(|plan| plan.current_pause().is_some());
-    if !is_pause && worker.scheduler().work_buckets[WorkBucketStage::Concurrent].is_drained() {
+    // In the final pause, what the barrier has told of last comes here too. That pause may begin as soon as it is asked for.
+    let is_beside = mmtk.state.gc_status.load() == GcStatus::InConcurrentGC;
+    if is_beside && worker.scheduler().work_buckets[WorkBucketStage::Concurrent].is_drained() {
         mmtk.gc_trigger.poll(false, None);
     }
 }

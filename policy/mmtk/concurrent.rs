@@ -190,10 +190,18 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         free < wanted.min(self.free_after.load(Ordering::Relaxed) / 2)
     }
 
-    /// Whether marking is over and the final pause is due.
-    fn is_marked(&self) -> bool {
+    /// Whether no packet of marking waits for a worker. Workers may still mark what they have taken.
+    fn is_taken(&self) -> bool {
         let packets = &self.common.base.scheduler.work_buckets[WorkBucketStage::Concurrent];
         packets.is_drained()
+    }
+
+    /// Whether the final pause is to be asked for. That is for a worker to do when it has marked all that it had taken. A thread
+    /// that asked while others mark would wait for them.
+    fn is_final_mark_due(&self, by_worker: bool) -> bool {
+        // Where live bytes are counted, mmtk's own packets mark, and no worker asks.
+        let workers_ask = !*self.base().options.count_live_bytes_in_gc;
+        by_worker == workers_ask && self.is_taken()
     }
 
     /// Notes that a thread has found the heap full.
@@ -256,13 +264,18 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
 }
 
 impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
-    fn collection_required(&self, space_full: bool, _space: Option<SpaceStats<Self::VM>>) -> bool {
+    fn collection_required(&self, space_full: bool, space: Option<SpaceStats<Self::VM>>) -> bool {
         let stress = self.base().collection_required(self, space_full);
         if space_full || self.base().gc_trigger.is_heap_full() {
             self.note_full_heap();
             return true;
         }
-        let due = if self.is_marking() { self.is_marked() } else { self.is_marking_due() };
+        let due = if self.is_marking() {
+            // A thread that allocates names its space.
+            self.is_final_mark_due(space.is_none())
+        } else {
+            self.is_marking_due()
+        };
         stress || due
     }
 
