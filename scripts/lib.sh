@@ -60,12 +60,13 @@ need_packages() {
     apt-get install -y --no-install-recommends "${missing[@]}"
 }
 
-# lock NAME: holds the named lock of the cache until the script ends, so that two builds never share a directory.
+# lock NAME: holds the named lock of the cache until the script ends, so that two builds never share a directory. What it says is no part
+# of what the script prints.
 lock() {
   mkdir -p "$CACHE"
   exec {LOCK_FD}>"$CACHE/$1.lock"
   flock -n "$LOCK_FD" && return
-  say "waiting for another build that holds $CACHE/$1.lock"
+  say "waiting for another build that holds $CACHE/$1.lock" >&2
   flock "$LOCK_FD"
 }
 

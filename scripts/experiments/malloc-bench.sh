@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Measures our malloc and others under the programs of malloc/benchmarks, in turn: time and peak resident memory, into
-# results/malloc. What is missing is built or installed. Interrupted, the same command goes on.
-# Usage: malloc-bench.sh [--rounds N] [--threads 1,2] [--programs larson,cfrac] [--share 0.1] [--minutes N] [--folder DIR] [--report]
+# Measures our malloc and others under the programs of malloc/benchmarks, in turn: time and peak resident memory. Leaves results.csv,
+# tables.md, machine.json and plots in build/malloc/results. What is missing is built or installed. Interrupted, the same command
+# goes on.
+# Usage: malloc-bench.sh [OPTION...]
+#   --rounds N, --threads 1,2, --programs larson,cfrac, --share 0.1, --minutes N   what to measure, and for how long
+#   --folder DIR   in place of build/malloc/results
+#   --record       when all is measured, keep it in results/malloc
+#   --report       measure nothing: tables and plots of the folder again; nothing is built for it
 set -euo pipefail
 # Paths in the arguments are relative to where this was called: no change of directory here.
 # shellcheck source=../lib.sh
@@ -11,6 +16,20 @@ source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 BENCH=$OUT/malloc/bench
 DEBIAN=/usr/lib/x86_64-linux-gnu
+LIBRARIES=(
+  glibc=
+  shardsweep="$OUT/libshardsweep_malloc.so"
+  shardsweep-secure="$OUT/libshardsweep_malloc_secure.so"
+  mimalloc1="$OUT/mimalloc/libmimalloc1.so"
+  mimalloc2="$DEBIAN/libmimalloc.so.2.0"
+  mimalloc3="$OUT/mimalloc/libmimalloc3.so"
+  jemalloc="$DEBIAN/libjemalloc.so.2"
+  tcmalloc="$DEBIAN/libtcmalloc_minimal.so.4"
+  tbb="$DEBIAN/libtbbmalloc_proxy.so.2"
+  snmalloc="$OUT/malloc/libsnmalloc.so"
+  rpmalloc="$OUT/malloc/librpmalloc.so"
+  bump="$BENCH/libbump.so"
+)
 
 build_programs() {
   local source name
@@ -28,26 +47,22 @@ build_programs() {
 }
 
 main() {
-  need_packages gcc g++ libc6-dev python3 python3-venv libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2
+  local -a mallocs=("$OUT/venv/bin/python" -m shardsweep.mallocs --programs-in "$BENCH" --folder "$OUT/malloc/results" "$@")
+  need_packages python3 python3-venv
+  "$ROOT/scripts/experiments/venv.sh"
+  case " $* " in
+    *" --report "* | *" --help "* | *" -h "*) exec "${mallocs[@]}" ;;
+  esac
+  # Bad input is told before anything is built, and other libraries than the folder was measured with before the rest is.
+  "${mallocs[@]}" --check
+  need_packages gcc g++ libc6-dev libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2
   "$ROOT/scripts/building/malloc.sh"
   "$ROOT/scripts/building/malloc.sh" secure
+  "${mallocs[@]}" --check "${LIBRARIES[@]}"
   [[ -e $OUT/mimalloc/libmimalloc1.so && -e $OUT/mimalloc/libmimalloc3.so ]] || "$ROOT/scripts/building/mimalloc.sh" 1 3
   "$ROOT/scripts/building/rivals.sh"
-  "$ROOT/scripts/experiments/venv.sh"
   build_programs
-  "$OUT/venv/bin/python" -m shardsweep.mallocs --programs-in "$BENCH" --folder "$ROOT/results/malloc" "$@" \
-    glibc= \
-    shardsweep="$OUT/libshardsweep_malloc.so" \
-    shardsweep-secure="$OUT/libshardsweep_malloc_secure.so" \
-    mimalloc1="$OUT/mimalloc/libmimalloc1.so" \
-    mimalloc2="$DEBIAN/libmimalloc.so.2.0" \
-    mimalloc3="$OUT/mimalloc/libmimalloc3.so" \
-    jemalloc="$DEBIAN/libjemalloc.so.2" \
-    tcmalloc="$DEBIAN/libtcmalloc_minimal.so.4" \
-    tbb="$DEBIAN/libtbbmalloc_proxy.so.2" \
-    snmalloc="$OUT/malloc/libsnmalloc.so" \
-    rpmalloc="$OUT/malloc/librpmalloc.so" \
-    bump="$BENCH/libbump.so"
+  "${mallocs[@]}" "${LIBRARIES[@]}"
 }
 
 main "$@"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Runs every test there is, in the order in which a failure shows soonest, and stops at the first that fails. Run by `make test`.
+# Runs the tests, in the order in which a failure shows soonest, and stops at the first that fails. Run by `make test`. In no
+# step are miri.sh, which needs a toolchain that Debian has not, jcstress.sh, stress.sh, soak.sh, and jtreg.sh with TESTS=full or jdk.
 # Usage: test.sh [STEP...]     (default: all of them); test.sh --quick: what `make check` runs
 set -euo pipefail
 cd "$(dirname "$0")"

@@ -51,7 +51,7 @@ def build_agent(home: Path, folder: Path) -> Path:
     command = [compiler, *FLAGS, f"-I{include}", f"-I{include / 'linux'}", "-o", str(library), str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise UserError(f"the agent does not compile: {done.stderr.strip().splitlines()[-1]}")
+        raise UserError(f"the agent does not compile: {last_said(done.stderr)}")
     return library
 
 
@@ -92,9 +92,11 @@ def published(file: Path) -> Sizes:
 
 
 def table(sizes: Sizes, batches: int, title: str) -> Table:
-    """Objects and bytes a batch, and the share of each row of sizes in both."""
+    """Objects and bytes a batch, and the share of each row of sizes in both. Raises UserError where there is no object."""
     objects = sum(sizes.values())
     size = sum(each * number for each, number in sizes.items())
+    if objects <= 0 or size <= 0:
+        raise UserError(f"{title}: there are no objects")
     rows = [
         ["objects a batch", f"{objects / batches:.0f}", ""],
         ["bytes a batch", "", f"{size / batches:.0f}"],

@@ -2,6 +2,7 @@
 """Statistics over result tables: lines through minheaps, medians with bootstrap intervals, relative geometric means."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,12 @@ CONFIDENCE = 0.95
 # Below this probability of its bend, a series of points is called a curve.
 BEND = 0.01
 RESAMPLES = 5000
+# What an interval leaves out at either end.
+TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+# Bootstrap intervals of the median of fewer samples reach from the smallest to the largest.
+FEW = 6
+# Pairs of samples of a simulation, and resamples of each.
+SIMULATED = 1000
 # The intervals of a report are the same each time it is made from the same table.
 SEED = 20230201
 
@@ -86,39 +93,58 @@ def lines(table: pd.DataFrame, by: list[str], x: str, y: str) -> pd.DataFrame:
 
 def median(values: Sequence[float]) -> Interval:
     """The median with its interval."""
-    return _bootstrap((values,), lambda a, axis: np.median(a, axis=axis))
+    sample = np.asarray(values, dtype=float)
+    estimate = float(np.median(sample)) if len(sample) else float("nan")
+    ends = _ends(_resampled(tuple(sample))) if len(sample) > 1 else (float("nan"), float("nan"))
+    return Interval(estimate, *ends, len(sample))
 
 
 def ratio_of_medians(values: Sequence[float], baseline: Sequence[float]) -> Interval:
     """The median of `values` over that of `baseline`, the two resampled independently."""
-    return _bootstrap((values, baseline), lambda a, b, axis: np.median(a, axis=axis) / np.median(b, axis=axis))
-
-
-def _bootstrap(samples: tuple[Sequence[float], ...], statistic) -> Interval:
-    arrays = tuple(np.asarray(sample, dtype=float) for sample in samples)
-    smallest = min(len(array) for array in arrays)
-    if smallest == 0:
-        return Interval(float("nan"), float("nan"), float("nan"), 0)
+    above, below = np.asarray(values, dtype=float), np.asarray(baseline, dtype=float)
+    smallest, ends = min(len(above), len(below)), (float("nan"), float("nan"))
     with np.errstate(divide="ignore", invalid="ignore"):
-        estimate = float(statistic(*arrays, axis=-1))
-        if smallest < 2:
-            return Interval(estimate, float("nan"), float("nan"), smallest)
-        # The percentile method: the bias-corrected ones are undefined for samples without variation.
-        interval = stats.bootstrap(
-            arrays,
-            statistic,
-            vectorized=True,
-            n_resamples=RESAMPLES,
-            confidence_level=CONFIDENCE,
-            method="percentile",
-            rng=np.random.default_rng(SEED),
-        ).confidence_interval
-    return Interval(estimate, _finite(interval.low), _finite(interval.high), smallest)
+        estimate = float(np.median(above) / np.median(below)) if smallest else float("nan")
+        if smallest > 1:
+            ends = _ends(_resampled(tuple(above)) / _resampled(tuple(below), len(above)))
+    return Interval(estimate, *ends, smallest)
 
 
-def _finite(bound: float) -> float:
-    """The bound of a ratio whose resampled baseline was zero is infinite: there is none."""
-    return float(bound) if np.isfinite(bound) else float("nan")
+@functools.lru_cache(maxsize=512)
+def _resampled(values: tuple[float, ...], behind: int = 0) -> np.ndarray:
+    """The medians of bootstrap samples. Where the sample stands behind another one in a statistic, it has the random
+    numbers that follow those of the `behind` values of that: the two are independent."""
+    chance, size = np.random.default_rng(SEED), len(values)
+    if behind:
+        chance.integers(0, behind, (RESAMPLES, behind))
+    return np.median(np.asarray(values, dtype=float)[chance.integers(0, size, (RESAMPLES, size))], axis=1)
+
+
+def _ends(resampled: np.ndarray) -> tuple[float, float]:
+    """The ends of a percentile interval: the bias-corrected ones are undefined for samples without variation. The end
+    of a ratio whose resampled baseline was zero is infinite: there is none."""
+    ends = np.quantile(resampled, TAILS)
+    return tuple(float(end) if np.isfinite(end) else float("nan") for end in ends)
+
+
+def confidence(samples: int) -> float:
+    """How often the interval of the median of so many samples holds the true one, whatever their distribution: where
+    it is their range, unless all of them lie on one side."""
+    return CONFIDENCE if samples >= FEW else 1 - 2.0 ** (1 - samples)
+
+
+@functools.cache
+def ratio_confidence(samples: int) -> float:
+    """How often the interval of the ratio of the medians of two samples, of so many each, holds the true one: of few,
+    by simulation with samples of a normal distribution."""
+    if samples >= FEW:
+        return CONFIDENCE
+    chance = np.random.default_rng(SEED)
+    drawn = chance.normal(100, 1, (2, SIMULATED, samples))
+    places = chance.integers(0, samples, (2, SIMULATED, samples))
+    values, baseline = (np.median(of[:, place], axis=2) for of, place in zip(drawn, places, strict=True))
+    low, high = np.quantile(values / baseline, TAILS, axis=1)
+    return float(np.mean((low <= 1) & (high >= 1)))
 
 
 def summary(table: pd.DataFrame, metric: str, by: list[str]) -> pd.DataFrame:

@@ -4,66 +4,26 @@
 `results/README.md` and the blocks of the front page between marks are made of these. No number in them is typed.
 """
 
-import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal
 
 import jinja2
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
-from scipy import stats
+from pydantic import BaseModel, ConfigDict
 
-from shardsweep import analysis, catalog, figures, grid, point, sweep, tables, thresholds
+from shardsweep import analysis, catalog, freshness, grid, sweep, tables
 from shardsweep.errors import UserError
+from shardsweep.estimates import Claim, DataSet, Estimate, estimate, protocol
 from shardsweep.files import read_checked, write_whole
 from shardsweep.record import RESULTS
 
 CLAIMS = "claims.yml"
-UNMEASURED = "unmeasured.yml"
 PAGE_TEMPLATE, PAGE = "README.md.jinja", "README.md"
 # A block of the front page each.
 FRONT_TEMPLATES = ("front.md.jinja", "plans.md.jinja")
-# What a result depends on. A commit that differs from the checkout in one of these has other code. The Serviceability Agent runs
-# in a process of its own; its patch adds to the JVM a table that only it reads. The malloc is in no plugin; of the build that
-# loads it nothing is claimed.
-NO_CODE = (
-    ":!*.md",
-    ":!*/test/*",
-    ":!*/tests/*",
-    ":!*/tests.rs",
-    ":!openjdk/src/jdk.hotspot.agent/*",
-    ":!openjdk/patches/*-agent.patch",
-    ":!policy/src/malloc/*",
-)
-CODE = ("policy", "mmtk", "openjdk", "benchmarks", "Cargo.lock", *NO_CODE)
 UNKNOWN = "not measured"
-
-
-class Claim(BaseModel):
-    """One line for each build: what is measured, in which data set, and of which of its cells."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    id: str = Field(pattern=r"^[a-z0-9-]+$")
-    claim: str
-    data: str
-    measure: Literal["minheap", "slope", "median", "ratio", "mean", "equal-memory"]
-    builds: list[str] = Field(min_length=1)
-    metric: str = "minheap"
-    baseline: str | None = None
-    benchmark: str = "lusearch"
-    threads: int | None = None
-    heap: int | None = None
-    digits: int = 0
-
-    @property
-    def compared(self) -> list[str]:
-        """The builds that have a line. A ratio of the baseline to itself says nothing."""
-        itself = self.baseline if self.measure in ("ratio", "mean") else None
-        return [build for build in self.builds if build != itself]
 
 
 class Section(BaseModel):
@@ -76,29 +36,29 @@ class Section(BaseModel):
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A number with its interval (NaN where there is none), and the size of the sample. `curve`: the number is a slope,
-    and the points bend too much to be a line."""
+class Source:
+    """Where numbers are from: the data set, how it was measured, of which commits, and on which processors."""
 
-    value: float
-    low: float = float("nan")
-    high: float = float("nan")
-    n: int = 0
-    curve: bool = False
+    data: DataSet
+    protocol: str
+    revisions: frozenset[str]
+    processors: frozenset[str]
+
+    @property
+    def origin(self) -> freshness.Origin:
+        """Commits and processors as text, and whether the commits are fresh."""
+        return freshness.origin(self.revisions, self.processors)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a claim comes to; `estimate` is None where the data set does not have it."""
+    """What a claim comes to; `estimate` and `source` are None where the data set does not have it."""
 
     id: str
     text: str
     digits: int
-    estimate: Estimate | None
-    protocol: str = ""
-    commit: str = ""
-    processor: str = ""
-    state: str = ""
+    estimate: Estimate | None = None
+    source: Source | None = None
 
     @property
     def number(self) -> str:
@@ -113,171 +73,25 @@ class Answer:
         return f"{tables.number(self.estimate.low, self.digits)} to {tables.number(self.estimate.high, self.digits)}"
 
     @property
+    def confidence(self) -> str:
+        """How often such an interval holds the true number, as text; empty where there is no interval."""
+        return tables.percent(self.estimate.confidence) if self.interval else ""
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """What the estimate is the mean of, as text by program."""
+        parts = self.estimate.parts if self.estimate else {}
+        return {program: tables.number(value, self.digits) for program, value in parts.items()}
+
+    @property
     def verdict(self) -> str:
         """What the interval of a ratio says."""
         said = analysis.verdict(self.estimate.low, self.estimate.high) if self.estimate else ""
         return said or UNKNOWN
 
 
-class DataSet:
-    """One folder of `results/`."""
-
-    def __init__(self, folder: Path):
-        self.name = folder.name
-        self.table, _ = sweep.results(folder)
-        self.grid = grid.load(folder / point.GRID_FILE)
-
-    @cached_property
-    def timed(self) -> pd.DataFrame:
-        """The rows of timed iterations and of whole runs."""
-        return figures.timed(self.table)
-
-    def rows(self, claim: Claim, metric: str) -> pd.DataFrame:
-        """The rows of a claim's cells with that metric, of all builds."""
-        source = self.table if metric == "minheap" or metric.startswith("trial.") else self.timed
-        chosen = source[source["metric"] == metric]
-        if claim.measure != "mean":
-            chosen = chosen[chosen["benchmark"] == claim.benchmark]
-        for column, value in (("threads", claim.threads), ("heap", claim.heap)):
-            if value is not None:
-                chosen = chosen[chosen[column] == value]
-        return chosen.dropna(subset=["value"])
-
-
-def estimate(data: DataSet, claim: Claim, build: str) -> Estimate | None:
-    """What a data set says about a claim and a build; None where it says nothing."""
-    rows = data.rows(claim, claim.metric)
-    own = rows[rows["build"] == build]
-    if own.empty:
-        return None
-    match claim.measure:
-        case "minheap":
-            return _minheap(data, claim, build, own)
-        case "slope":
-            return _slope(own)
-        case "median":
-            found = analysis.median(own["value"])
-            return Estimate(found.estimate, found.low, found.high, found.samples)
-        case "ratio":
-            return _ratio(rows, own, claim.baseline)
-        case "mean":
-            return _mean(rows, build, claim)
-        case "equal-memory":
-            return _equal_memory(data, claim, build)
-
-
-def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Estimate:
-    """The median of the searches; its interval is that of the heap in which half of all runs pass, if they were tried."""
-    counts = []
-    for metric in ("trial.passed", "trial.failed"):
-        rows = data.rows(claim, metric)
-        counts.append(rows[rows["build"] == build].groupby("heap")["value"].sum())
-    passed, failed = counts
-    if passed.empty or not passed.sum() or not failed.sum():
-        return Estimate(float(own["value"].median()), n=len(own))
-    sizes = sorted(set(passed.index) | set(failed.index))
-    fit = thresholds.Fit(pd.Series(sizes), passed.reindex(sizes, fill_value=0), failed.reindex(sizes, fill_value=0))
-    half = fit.heap(0.5)
-    return Estimate(float(own["value"].median()), half.low, half.high, fit.runs)
-
-
-def _slope(own: pd.DataFrame) -> Estimate | None:
-    line = analysis.least_squares(own["threads"], own["value"])
-    if line is None:
-        return None
-    reach = stats.t.ppf((1 + analysis.CONFIDENCE) / 2, line.points - 2) if line.points > 2 else float("nan")
-    ends = [line.slope + sign * reach * line.slope_error for sign in (-1, 1)]
-    return Estimate(line.slope, *ends, line.points, line.is_curve)
-
-
-def _ratio(rows: pd.DataFrame, own: pd.DataFrame, baseline: str | None) -> Estimate | None:
-    reference = rows[rows["build"] == baseline]
-    if reference.empty:
-        return None
-    found = analysis.ratio_of_medians(own["value"], reference["value"])
-    return Estimate(found.estimate, found.low, found.high, found.samples)
-
-
-def _mean(rows: pd.DataFrame, build: str, claim: Claim) -> Estimate | None:
-    """Geometric mean of the ratios of all cells that each build ran; the interval is that of the mean of logarithms."""
-    ratios = analysis.common(analysis.relative(rows, claim.metric, claim.baseline))
-    logs = np.log(ratios.loc[(ratios["build"] == build) & (ratios["ratio"] > 0), "ratio"].astype(float))
-    if logs.empty:
-        return None
-    reach = (
-        stats.t.ppf((1 + analysis.CONFIDENCE) / 2, len(logs) - 1) * stats.sem(logs) if len(logs) > 1 else float("nan")
-    )
-    ends = np.exp([logs.mean() - reach, logs.mean(), logs.mean() + reach])
-    return Estimate(float(ends[1]), float(ends[0]), float(ends[2]), len(logs))
-
-
-def _equal_memory(data: DataSet, claim: Claim, build: str) -> Estimate | None:
-    """What the metric would be in the heap in which the build holds as much memory as the baseline does in the claim's
-    heap: on the line between the two heap sizes whose peaks lie around that. None where all peaks lie on one side."""
-    every_heap = claim.model_copy(update={"heap": None})
-    resident, metric = (data.rows(every_heap, name) for name in ("resident.peak", claim.metric))
-    held = resident.loc[(resident["build"] == claim.baseline) & (resident["heap"] == claim.heap), "value"].median()
-    by_heap = [rows[rows["build"] == build].groupby("heap")["value"] for rows in (resident, metric)]
-    points = pd.concat([by_heap[0].median(), by_heap[1].median()], axis=1, keys=["held", "metric"]).dropna()
-    points = points.astype(float).sort_values("held")
-    if points.empty or pd.isna(held) or not points["held"].iloc[0] <= held <= points["held"].iloc[-1]:
-        return None
-    return Estimate(float(np.interp(held, points["held"], points["metric"])), n=int(by_heap[1].size().min()))
-
-
-def protocol(claim: Claim, whole: grid.Grid) -> str:
-    """How it was measured, in a few words."""
-    if claim.measure in ("minheap", "slope"):
-        one = whole.minheap
-        again = f", {one.trials} more runs at each size" if one.trials else ""
-        return f"{_iterations(one)}, {one.attempts} attempts at a size{again}, {one.limit} s a run"
-    one = whole.perf_by_heap or whole.perf_by_threads or whole.rss
-    return (
-        f"{_iterations(one)}, {one.invocations} JVMs a sitting{', ' if one.modifiers else ''}{' '.join(one.modifiers)}"
-    )
-
-
-def _iterations(one: grid.Experiment) -> str:
-    return "1 iteration" if one.iterations == 1 else f"iteration {one.iterations}"
-
-
-class Unmeasured(BaseModel):
-    """A commit whose code nothing runs that was measured."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
-    why: str
-
-
-def unmeasured() -> list[Unmeasured]:
-    """The commits that make no result stale."""
-    return read_checked(RESULTS / UNMEASURED, list[Unmeasured])
-
-
-@cache
-def state(commit: str) -> str:
-    """Whether the code of a commit is that of the checkout, but for that of unmeasured commits: `fresh` or `stale`; `stale`
-    too where git does not know it, as with a tree that no commit has."""
-    if "-dirty" in commit or _git("diff", "--quiet", "HEAD") is None:
-        return "stale"
-    since = _git("log", "--format=%H", f"{commit}...HEAD")
-    known = {each.commit for each in unmeasured()}
-    return "stale" if since is None or set(since.split()) - known else "fresh"
-
-
-def _git(*command: str) -> str | None:
-    """What git says of the code of the checkout; None where it fails."""
-    whole = ["git", "-C", str(catalog.ROOT), *command, "--", *CODE]
-    try:
-        done = subprocess.run(whole, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        return None
-    return done.stdout if done.returncode == 0 else None
-
-
-def _values(column: pd.Series) -> list[str]:
-    return sorted(column.dropna().unique())
+def _values(column: pd.Series) -> frozenset[str]:
+    return frozenset(column.dropna())
 
 
 class Results:
@@ -297,29 +111,20 @@ class Results:
     def data(self, name: str) -> DataSet | None:
         """The data set of that name, if it is there."""
         if name not in self._data:
-            folder = self.folder / name
-            self._data[name] = DataSet(folder) if (folder / sweep.RESULTS).is_file() else None
+            there = (self.folder / name / sweep.RESULTS).is_file()
+            self._data[name] = DataSet(self.folder, name) if there else None
         return self._data[name]
-
-    @property
-    def recorded(self) -> list[str]:
-        """The names of the data sets that are there."""
-        return sorted(file.parent.name for file in self.folder.glob(f"*/{sweep.RESULTS}"))
 
     def _answer(self, claim: Claim, build: str) -> Answer:
         key, text = f"{claim.id}-{build}", claim.claim.replace("{build}", f"`{build}`")
         data = self.data(claim.data)
         found = estimate(data, claim, build) if data else None
         if found is None:
-            return Answer(key, text, claim.digits, None)
+            return Answer(key, text, claim.digits)
         rows = data.rows(claim, claim.metric)
         used = rows[rows["build"].isin([build, claim.baseline])]
-        commits = _values(used["commit"])
-        states = {state(commit) for commit in commits} or {"stale"}
-        return Answer(
-            key, text, claim.digits, found, protocol(claim, data.grid), ", ".join(commits) or "unknown",
-            ", ".join(_values(used["processor"])) or "unknown", "fresh" if states == {"fresh"} else "stale",
-        )  # fmt: skip
+        source = Source(data, protocol(claim, data.grid), _values(used["commit"]), _values(used["processor"]))
+        return Answer(key, text, claim.digits, found, source)
 
     def of(self, section: Section) -> list[Answer]:
         """The answers of a section, in the order of its file."""
@@ -335,14 +140,53 @@ class Results:
         answer = self.answers.get(f"{claim}-{build}")
         return answer.number if answer and answer.estimate else ""
 
+    def source(self, *claims: str) -> Source | None:
+        """Where the numbers of all builds of some claims are from, which are of one data set; None where there is no
+        number."""
+        ids = [f"{claim.id}-{build}" for claim in self._claims(claims) for build in claim.compared]
+        found = [source for each in ids if (source := self.answers[each].source)]
+        if not found:
+            return None
+        revisions, processors = zip(*((one.revisions, one.processors) for one in found), strict=True)
+        return Source(found[0].data, found[0].protocol, frozenset().union(*revisions), frozenset().union(*processors))
+
+    def _claims(self, names: Iterable[str]) -> list[Claim]:
+        known = {claim.id: claim for section in self.sections for claim in section.claims}
+        missing = [name for name in names if name not in known]
+        if missing:
+            raise jinja2.UndefinedError(f"no claim {missing[0]}")
+        return [known[name] for name in names]
+
+    def origin(self, facts: str, of: str = freshness.COLLECTORS) -> freshness.Origin:
+        """Where a result is from whose facts are in a file of this folder."""
+        return freshness.recorded_origin(self.folder / facts, of)
+
+    def ran(
+        self, metric: str, builds: list[str], folders: list[str], over: str | None = None
+    ) -> tuple[list[tuple[str, list[str]]], list[str]]:
+        """Which of the builds have a metric, each beside the first of the folders that has it, as `DataSet.having` has it;
+        and those of which no folder has it."""
+        found, left = [], list(builds)
+        for folder in folders:
+            data = self.data(folder)
+            having = data.having(metric, over) if data else set()
+            if here := [build for build in left if build in having]:
+                found.append((folder, here))
+                left = [build for build in left if build not in here]
+        return found, left
+
     def render(self, template: str) -> str:
         """A template of `results/`, filled in. Raises UserError where it names a claim that is not there."""
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(self.folder), trim_blocks=True, lstrip_blocks=True,
             undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False,
         )  # fmt: skip
+        known = {
+            "results": self, "get": self._get, "preset": grid.preset, "unmeasured": freshness.unmeasured(),
+            "shown": freshness.shown, "few": analysis.FEW,
+        }  # fmt: skip
         try:
-            return environment.get_template(template).render(results=self, get=self._get, unmeasured=unmeasured())
+            return environment.get_template(template).render(known)
         except jinja2.TemplateError as error:
             raise UserError(f"{self.folder / template}: {error}") from None
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from shardsweep import catalog, grid
-from shardsweep.errors import UserError
+from shardsweep.errors import UserError, system_said
 from shardsweep.grid import Grid
 
 TOP = """\
@@ -60,7 +60,7 @@ new objects, and on ms-64k, whose log tells what is alive at each collection. Bo
 """
 RECORD = """\
 Replaces a data set of results/ by what sweeps have measured. Several sweeps of the same grid, on the same kind of
-processor, are the sittings of one data set.
+processor, are the sittings of one data set. Each has to be at its end: every point is measured or has failed.
 """
 CLAIMS = """\
 Makes results/README.md and the block of the front page between its two marks, of results/claims.yml, the templates
@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
     except UserError as error:
         print(f"shardsweep: {error}", file=sys.stderr)
     except OSError as error:
-        print(f"shardsweep: {error.filename or 'input/output'}: {error.strerror}", file=sys.stderr)
+        print(f"shardsweep: {system_said(error)}", file=sys.stderr)
     except KeyboardInterrupt:
         print("shardsweep: interrupted", file=sys.stderr)
     return 1
@@ -102,81 +102,106 @@ def _parser() -> argparse.ArgumentParser:
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="shardsweep", description=TOP, epilog=TOP_EXAMPLES, formatter_class=form)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for add in (
+        _add_sweep, _add_experiments, _add_report, _add_repeat, _add_record, _add_results, _add_counters,
+        _add_allocations, _add_lifetimes, _add_builds, _add_plugins,
+    ):  # fmt: skip
+        add(commands)
+    return parser
 
-    sweep = commands.add_parser("sweep", help="a whole grid: a preset or a file of your own", formatter_class=form,
-                                description="Measures a whole grid: minheaps, performance and resident memory.",
-                                epilog="A grid file looks like those in configs/presets.")  # fmt: skip
-    _add_grid_options(sweep)
-    sweep.add_argument("--suite", help="in place of each experiment's: dacapobach for DaCapo 9.12's own lusearch")
-    _add_run_options(sweep)
-    sweep.set_defaults(run=_sweep)
 
+def _command(commands, name: str, run, **texts: str) -> argparse.ArgumentParser:
+    """The parser of a command, which `run` does."""
+    parser = commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter, **texts)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_sweep(commands) -> None:
+    parser = _command(commands, "sweep", _sweep, help="a whole grid: a preset or a file of your own",
+                      description="Measures a whole grid: minheaps, performance and resident memory.",
+                      epilog="A grid file looks like those in configs/presets.")  # fmt: skip
+    _add_grid_options(parser)
+    parser.add_argument("--suite", help="in place of each experiment's: dacapobach for DaCapo 9.12's own lusearch")
+    _add_run_options(parser)
+
+
+def _add_experiments(commands) -> None:
     for name, text, add in (
         ("minheap", MINHEAP, _add_minheap),
         ("perf", PERF, _add_perf),
         ("threads", THREADS, _add_perf),
         ("rss", RSS, _add_rss),
     ):
-        command = commands.add_parser(name, help=text.split(" (")[0].split(":")[0].rstrip(".\n"), description=text,
-                                      formatter_class=form)  # fmt: skip
-        _add_experiment_options(command)
-        add(command)
-        _add_run_options(command)
-        command.set_defaults(run=_experiment, experiment=EXPERIMENTS[name])
+        first = text.split(" (")[0].split(":")[0].rstrip(".\n")
+        parser = _command(commands, name, _experiment, help=first, description=text)
+        _add_experiment_options(parser)
+        add(parser)
+        _add_run_options(parser)
+        parser.set_defaults(experiment=EXPERIMENTS[name])
 
-    report = commands.add_parser("report", help="tables, plots and page of a sweep, finished or not")
-    report.add_argument("folder", type=Path, help="the sweep's folder, or one of results/")
-    report.set_defaults(run=lambda options: _report(options.folder))
 
-    repeat = commands.add_parser("repeat", help="compares the minheaps of two runs of the same grid",
-                                 description=REPEAT, formatter_class=form)  # fmt: skip
-    repeat.add_argument("first", type=Path, help="the folder of a sweep")
-    repeat.add_argument("second", type=Path, help="that of another run of it")
-    repeat.set_defaults(run=lambda options: _repeat(options.first, options.second))
+def _add_report(commands) -> None:
+    parser = _command(commands, "report", lambda options: _report(options.folder),
+                      help="tables, plots and page of a sweep, finished or not")  # fmt: skip
+    parser.add_argument("folder", type=Path, help="the sweep's folder, or one of results/")
 
-    record = commands.add_parser("record", help="keeps what sweeps have measured as a data set of results/",
-                                 description=RECORD, formatter_class=form)  # fmt: skip
-    record.add_argument("name", help="the data set: a folder of results/, which is replaced")
-    record.add_argument("folders", nargs="+", type=Path, metavar="folder", help="the folder of a sweep")
-    record.set_defaults(run=_record)
 
-    results = commands.add_parser("results", help="makes results/README.md and the front page's numbers",
-                                  description=CLAIMS, formatter_class=form)  # fmt: skip
-    results.set_defaults(run=_results)
+def _add_repeat(commands) -> None:
+    parser = _command(commands, "repeat", lambda options: _repeat(options.first, options.second),
+                      help="compares the minheaps of two runs of the same grid", description=REPEAT)  # fmt: skip
+    parser.add_argument("first", type=Path, help="the folder of a sweep")
+    parser.add_argument("second", type=Path, help="that of another run of it")
 
-    counters = commands.add_parser("counters", help="counts anew what results/counters.yml has, and compares",
-                                   description=COUNTERS, formatter_class=form)  # fmt: skip
-    counters.add_argument("names", nargs="*", metavar="name", help="some of them (default: all)")
-    counters.set_defaults(run=_counters)
 
-    allocations = commands.add_parser("allocations", help="counts what an iteration allocates, by size",
-                                      description=ALLOCATIONS, formatter_class=form)  # fmt: skip
-    allocations.add_argument("benchmark", help="as on the jar's command line")
-    allocations.add_argument("--jar", type=Path, help="any jar with DaCapo's command line (default: lusearch.jar)")
-    allocations.add_argument("--threads", type=int, default=1, help="default: 1")
-    allocations.add_argument("--size", default="small", help="default: small")
-    allocations.add_argument("--batches", type=int, default=16, help="what to divide by: batches of an iteration (16)")
-    allocations.add_argument("--warmups", type=int, default=2, help="iterations before the counted one (default: 2)")
-    allocations.add_argument("--published", type=Path, metavar="FILE",
-                             help="run nothing: show what one of DaCapo's stats-alloc.yml has")  # fmt: skip
-    allocations.set_defaults(run=_allocations)
+def _add_record(commands) -> None:
+    parser = _command(commands, "record", _record, help="keeps what sweeps have measured as a data set of results/",
+                      description=RECORD)  # fmt: skip
+    parser.add_argument("name", help="the data set: a folder of results/, which is replaced")
+    parser.add_argument("folders", nargs="+", type=Path, metavar="folder", help="the folder of a sweep")
 
-    lifetimes = commands.add_parser("lifetimes", help="shows what survives a collection, and what is alive by threads",
-                                    description=LIFETIMES, formatter_class=form)  # fmt: skip
-    lifetimes.add_argument("benchmark", help="as on the jar's command line")
-    lifetimes.add_argument("--jar", type=Path, help="any jar with DaCapo's command line (default: lusearch.jar)")
-    lifetimes.add_argument("--threads", default="1,12,24,48", help="numbers, separated by commas (default: 1,12,24,48)")
-    lifetimes.add_argument("--heap", type=int, default=50, help="MiB (default: 50)")
-    lifetimes.add_argument("--size", default="default", help="default: default")
-    lifetimes.set_defaults(run=_lifetimes)
 
-    builds = commands.add_parser("builds", help="lists the builds, and what is missing for those that are not there")
-    builds.set_defaults(run=_builds)
+def _add_results(commands) -> None:
+    _command(commands, "results", _results, help="makes results/README.md and the front page's numbers",
+             description=CLAIMS)  # fmt: skip
 
-    plugins = commands.add_parser("plugins", help="lists the plugins that a grid's builds need, one a line")
-    _add_grid_options(plugins)
-    plugins.set_defaults(run=_plugins)
-    return parser
+
+def _add_counters(commands) -> None:
+    parser = _command(commands, "counters", _counters, description=COUNTERS,
+                      help="counts anew what results/counters.yml has, and compares")  # fmt: skip
+    parser.add_argument("names", nargs="*", metavar="name", help="some of them (default: all)")
+
+
+def _add_allocations(commands) -> None:
+    parser = _command(commands, "allocations", _allocations, help="counts what an iteration allocates, by size",
+                      description=ALLOCATIONS)  # fmt: skip
+    parser.add_argument("benchmark", help="as on the jar's command line")
+    parser.add_argument("--jar", type=Path, help="any jar with DaCapo's command line (default: lusearch.jar)")
+    parser.add_argument("--threads", type=int, default=1, help="default: 1")
+    parser.add_argument("--size", default="small", help="default: small")
+    parser.add_argument("--batches", type=int, default=16, help="what to divide by: batches of an iteration (16)")
+    parser.add_argument("--warmups", type=int, default=2, help="iterations before the counted one (default: 2)")
+    parser.add_argument("--published", type=Path, metavar="FILE",
+                        help="run nothing: show what one of DaCapo's stats-alloc.yml has")  # fmt: skip
+
+
+def _add_lifetimes(commands) -> None:
+    parser = _command(commands, "lifetimes", _lifetimes, description=LIFETIMES,
+                      help="shows what survives a collection, and what is alive by threads")  # fmt: skip
+    parser.add_argument("benchmark", help="as on the jar's command line")
+    parser.add_argument("--jar", type=Path, help="any jar with DaCapo's command line (default: lusearch.jar)")
+    parser.add_argument("--threads", default="1,12,24,48", help="numbers, separated by commas (default: 1,12,24,48)")
+    parser.add_argument("--heap", type=int, default=50, help="MiB (default: 50)")
+    parser.add_argument("--size", default="default", help="default: default")
+
+
+def _add_builds(commands) -> None:
+    _command(commands, "builds", _builds, help="lists the builds, and what is missing for those that are not there")
+
+
+def _add_plugins(commands) -> None:
+    parser = _command(commands, "plugins", _plugins, help="lists the plugins that a grid's builds need, one a line")
+    _add_grid_options(parser)
 
 
 # Command -> the experiment's name in a grid.
@@ -239,8 +264,8 @@ RUN_OPTIONS = ("out", "profile", "processors", "dry_run", "run", "experiment")
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="the sweep's folder (default: one below "
-                        "build/sweeps for each state of grid, configurations, JVM, plugins, jar and MMTK_* "
-                        "variables)")  # fmt: skip
+                        "build/sweeps for each state of grid, configurations, JVM, plugins, jar and the variables MMTK_* "
+                        "and SHARDSWEEP_*)")  # fmt: skip
     parser.add_argument("--profile", default="local", help="where jobs run: local (default), slurm, "
                         "kubernetes, or a folder with a Snakemake profile")  # fmt: skip
     parser.add_argument("--processors", type=int, metavar="N", help="processors of a cluster's node")

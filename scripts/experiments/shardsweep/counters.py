@@ -18,7 +18,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from shardsweep import catalog, minheap
-from shardsweep.errors import UserError
+from shardsweep.errors import UserError, last_said
 from shardsweep.files import read_checked
 from shardsweep.logs import Outcome
 
@@ -137,7 +137,7 @@ def in_large_heap() -> Run:
     """A run with room. Raises UserError where it does not pass."""
     run = lusearch(HEAP, "default")
     if run.status != 0:
-        raise UserError(f"lusearch in {HEAP} MiB ended with {run.status}: {run.output.strip().splitlines()[-1]}")
+        raise UserError(f"lusearch in {HEAP} MiB ended with {run.status}: {last_said(run.output)}")
     return run
 
 

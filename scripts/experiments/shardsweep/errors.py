@@ -8,5 +8,10 @@ class UserError(Exception):
 
 def last_said(output: str) -> str:
     """The last line that a program has printed, or that it was silent."""
-    said = [line for line in output.splitlines() if line.strip()]
+    said = [line.strip() for line in output.splitlines() if line.strip()]
     return said[-1] if said else "silent"
+
+
+def system_said(error: OSError) -> str:
+    """What the operating system has refused, in one line."""
+    return f"{error.filename or 'input/output'}: {error.strerror or error}"

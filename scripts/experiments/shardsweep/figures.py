@@ -8,7 +8,7 @@ import pandas as pd
 
 from shardsweep import analysis
 
-# Metric, title, unit: the report's figures 3 to 6 and 7 to 10, then what issue and design add.
+# Metric, title, unit: those of the report's figures 3 to 6 and 7 to 10, then those that the report does not have.
 METRICS = [
     ("time.total", "Total time", "ms"),
     ("time.mutator", "Mutator time", "ms"),

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Reading and writing the files of a sweep: never half a file, and one line about what is wrong in one."""
 
+import contextlib
 import json
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,6 +27,25 @@ def write_whole(path: Path, text: str) -> None:
         partial.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def replaced(target: Path) -> Iterator[Path]:
+    """Gives an empty folder of the same name, which takes the place of `target` once the block has ended well. If it
+    has not, `target` stays as it is."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as aside:
+        new, old = Path(aside) / target.name, Path(aside) / "old"
+        new.mkdir()
+        yield new
+        try:
+            if target.exists():
+                target.rename(old)
+            new.rename(target)
+        except BaseException:
+            if old.exists() and not target.exists():
+                old.rename(target)
+            raise
+
+
 def read_json(path: Path, remedy: str) -> dict | list:
     """The content of a JSON file. Raises UserError, with what to do about it, for one that is damaged."""
     try:
@@ -42,9 +64,11 @@ def read_yaml(path: Path, name: str) -> object:
 
 
 def read_checked(path: Path, kind: type[T]) -> T:
-    """The content of a YAML file as what it is to be. Raises UserError for one that is not there, or is something else."""
+    """The content of a YAML or JSON file as what it is to be. Raises UserError for one that is not there, or is something
+    else."""
     try:
-        return TypeAdapter(kind).validate_python(read_yaml(path, str(path)))
+        content = read_json(path, "restore it") if path.suffix == ".json" else read_yaml(path, str(path))
+        return TypeAdapter(kind).validate_python(content)
     except FileNotFoundError:
         raise UserError(f"{path} is not there") from None
     except ValidationError as error:

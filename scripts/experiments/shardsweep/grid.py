@@ -269,6 +269,11 @@ def presets() -> list[str]:
     return sorted(path.stem for path in PRESETS.glob("*.yml"))
 
 
+def preset(name: str) -> Grid:
+    """The preset of that name."""
+    return load(PRESETS / f"{name}.yml")
+
+
 def without(grid: Grid, missing: dict[str, str]) -> tuple[Grid, list[str]]:
     """The grid without the builds that are missing (name -> why), and without experiments that this leaves nothing to
     measure or to compare with; a line about each of these. Raises UserError where nothing at all is left."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from running.command.log_preprocessor import MMTk_FOOTER, MMTk_HEADER
 
-from shardsweep.errors import UserError
+from shardsweep.errors import UserError, last_said
 from shardsweep.launch import MARK
 
 
@@ -170,7 +170,7 @@ def _outcome(end: dict, output: str) -> tuple[Outcome, str]:
     if end["exit"] == 0 and any(match["what"] == "PASSED" for match in map(_PHASE.match, output.splitlines()) if match):
         return Outcome.PASSED, ""
     cause = _CAUSE.search(output)
-    said = cause.group() if cause else _last_line(output)
+    said = cause.group() if cause else last_said(_without_marks(output))
     return Outcome.ERROR, f"exit code {end['exit']}: {said}"
 
 
@@ -189,9 +189,8 @@ def _line_at(text: str, position: int) -> str:
     return text[text.rfind("\n", 0, position) + 1 :].partition("\n")[0].strip()
 
 
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(MARK)]
-    return lines[-1] if lines else "no output"
+def _without_marks(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith(MARK))
 
 
 def _iterations(output: str) -> list[Iteration]:

@@ -98,8 +98,9 @@ def _java() -> str:
 
 
 def revision() -> str:
-    """The commit that is checked out; ends with -dirty if something of it was changed."""
-    command = ["git", "-C", str(catalog.ROOT), "describe", "--always", "--dirty"]
+    """The commit that is checked out, with all its digits; ends with -dirty if something of it was changed."""
+    # A tag would stand in place of the commit.
+    command = ["git", "-C", str(catalog.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -8,21 +8,17 @@ machine.json and plots; an interrupted measurement goes on where it stopped. Cal
 
 import argparse
 import csv
-import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import pandas as pd
-from scipy import stats
-
-from shardsweep import draw, machine
-from shardsweep.errors import UserError
-from shardsweep.figures import Figure, Series
-from shardsweep.files import write_whole
+from shardsweep import catalog, malloc_report, malloc_runs
+from shardsweep.errors import UserError, system_said
+from shardsweep.files import replaced
 
 # Operations of each program: about half a second of one thread.
 OPERATIONS = {
@@ -45,35 +41,24 @@ OPERATIONS = {
     "cxx-build": 3,
 }
 ONE_THREAD = ("cfrac", "espresso", "cxx-build")
-# Of these, what they hold is that of a queue whose length is chance.
-MEMORY_BY_CHANCE = ("xmalloc-test",)
-COLUMNS = ("program", "threads", "operations", "allocator", "round", "wall", "user", "system", "peak_kib")
-# Frees nothing: it says what the programs cost without an allocator, and is no competitor. Memory does not suffice for
-# the other programs.
-BOUND = "bump"
+# Programs for which memory suffices where nothing is freed.
 BOUNDED = ("cache-scratch", "cache-thrash", "threadtest", "alloc-test", "mstress", "cfrac", "espresso", "cxx-build")
-OURS = "shardsweep"
-# The column of a measure, its title, and the programs without it.
-MEASURES = (("wall", "Time", ()), ("peak_kib", "Peak resident memory", MEMORY_BY_CHANCE))
+RECORDED = catalog.ROOT / "results" / "malloc"
 
 
 def main() -> int:
     """Measures and reports. Returns 0, or 1 after one line on standard error that says what is wrong."""
     options = _parser().parse_args()
     try:
-        libraries = dict(_library(each) for each in options.allocators)
-        options.folder.mkdir(parents=True, exist_ok=True)
-        if not options.report and not measure(options, libraries):
-            print(f"malloc-bench: stopped after {options.minutes:g} minutes: the same command goes on", flush=True)
-            return 0
-        report(options.folder, options.baseline)
+        _run_mode(options)
+        return 0
     except UserError as error:
         print(f"malloc-bench: {error}", file=sys.stderr)
-        return 1
+    except OSError as error:
+        print(f"malloc-bench: {system_said(error)}", file=sys.stderr)
     except KeyboardInterrupt:
         print("malloc-bench: interrupted: the same command goes on", file=sys.stderr)
-        return 1
-    return 0
+    return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -86,9 +71,34 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--share", type=float, default=1.0, help="share of the operations, for a try (default: 1)")
     parser.add_argument("--minutes", type=float, default=math.inf, help="time after which it stops (default: none)")
     parser.add_argument("--baseline", default="mimalloc3", help="tables are relative to it (default: %(default)s)")
-    parser.add_argument("--report", action="store_true", help="measure nothing: tables and plots again")
+    parser.add_argument("--check", action="store_true", help="measure nothing: say whether it can be measured")
+    last = parser.add_mutually_exclusive_group()
+    last.add_argument("--report", action="store_true", help="measure nothing: tables and plots again")
+    last.add_argument("--record", action="store_true", help="when all is measured, keep it in results/malloc")
     parser.add_argument("allocators", nargs="*", metavar="NAME=LIBRARY", help="no library: the C library's own malloc")
     return parser
+
+
+def _run_mode(options: argparse.Namespace) -> None:
+    if options.check:
+        _check(options)
+        return
+    if not options.report and not measure(options):
+        print(f"malloc-bench: stopped after {options.minutes:g} minutes: the same command goes on", flush=True)
+        return
+    malloc_runs.mend(options.folder)
+    written = malloc_report.write(options.folder, options.baseline)
+    if options.record:
+        written = record(options.folder, options.baseline)
+    print(f"malloc-bench: {written}")
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raises UserError for what cannot be measured. Of the libraries, those that are there already are compared."""
+    operations = {program: number for program, _, number in _grid(options)}
+    libraries = dict(each.partition("=")[::2] for each in options.allocators)
+    malloc_runs.mend(options.folder)
+    malloc_runs.check(options.folder, malloc_runs.read(options.folder), operations, libraries)
 
 
 def _library(text: str) -> tuple[str, str]:
@@ -100,6 +110,8 @@ def _library(text: str) -> tuple[str, str]:
 
 def _grid(options: argparse.Namespace) -> list[tuple[str, int, int]]:
     """Program, threads and operations of each point."""
+    if not 0 < options.share <= 1:
+        raise UserError(f"--share {options.share:g}: this is no share, which is above 0 and at most 1")
     points = []
     for program in options.programs.split(","):
         if program not in OPERATIONS:
@@ -113,43 +125,32 @@ def _grid(options: argparse.Namespace) -> list[tuple[str, int, int]]:
     return points
 
 
-def measure(options: argparse.Namespace, libraries: dict[str, str]) -> bool:
+def measure(options: argparse.Namespace) -> bool:
     """Runs what results.csv does not have yet. Returns whether that is all of it."""
     end = time.monotonic() + 60 * options.minutes
-    grid, file = _grid(options), options.folder / "results.csv"
-    facts = options.folder / "machine.json"
-    if not facts.exists():
-        what = {"machine": machine.host(), "revision": machine.revision(), "libraries": _digests(libraries)}
-        write_whole(facts, json.dumps(what, indent=1) + "\n")
-    elif json.loads(facts.read_text())["libraries"] != _digests(libraries):
-        raise UserError(f"{options.folder} was measured with other libraries: take another folder")
-    done = set()
-    if file.exists():
-        for row in csv.DictReader(file.open(encoding="utf-8")):
-            done.add((row["program"], int(row["threads"]), int(row["operations"]), row["allocator"], int(row["round"])))
-    says: dict[tuple, str] = {}
-    with file.open("a", newline="", encoding="utf-8") as output:
+    libraries = dict(map(_library, options.allocators))
+    _check(options)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    malloc_runs.keep_facts(options.folder, libraries)
+    done = set(malloc_runs.read(options.folder)[malloc_runs.KEY].itertuples(index=False, name=None))
+    said = malloc_runs.Said(options.folder)
+    with (options.folder / malloc_runs.RESULTS).open("a", newline="", encoding="utf-8") as output:
         writer = csv.writer(output)
         if output.tell() == 0:
-            writer.writerow(COLUMNS)
+            writer.writerow(malloc_runs.COLUMNS)
         for turn in range(1, options.rounds + 1):
-            for point in grid:
+            for point in _grid(options):
                 for name, library in libraries.items():
-                    if (*point, name, turn) in done or (name == BOUND and point[0] not in BOUNDED):
+                    if (*point, name, turn) in done or (name == malloc_report.BOUND and point[0] not in BOUNDED):
                         continue
                     if time.monotonic() >= end:
                         return False
-                    said, numbers = _run(options.programs_in, point, library)
-                    if says.setdefault(point, said) != said:
-                        raise UserError(f"{point[0]} says '{said}' on {name}, not '{says[point]}'")
+                    words, numbers = _run(options.programs_in, point, library)
+                    said.compare(*point[:2], name, words)
                     writer.writerow((*point, name, turn, *numbers))
                     output.flush()
             print(f"malloc-bench: round {turn} of {options.rounds} is done", flush=True)
     return True
-
-
-def _digests(libraries: dict[str, str]) -> dict[str, str]:
-    return {name: machine.digest(Path(file)) if file else "the C library's" for name, file in libraries.items()}
 
 
 def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, tuple]:
@@ -166,83 +167,16 @@ def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, 
     return done.stdout.strip(), (*(f"{int(each) / 1e6:.6f}" for each in micros), peak)
 
 
-def _rows(folder: Path) -> pd.DataFrame:
-    """All runs. Raises UserError if there is none."""
-    file = folder / "results.csv"
-    rows = pd.read_csv(file) if file.is_file() else pd.DataFrame(columns=COLUMNS)
-    if rows.empty:
-        raise UserError(f"{folder} has no measurement yet")
-    return rows
-
-
-def ratios(table: pd.DataFrame, column: str, baseline: str) -> pd.DataFrame:
-    """By program and threads the column of each allocator, relative to the baseline's."""
-    wide = table.pivot(index=["program", "threads"], columns="allocator", values=column)
-    if baseline not in wide:
-        raise UserError(f"the baseline {baseline} was not measured: {', '.join(wide)}")
-    order = [name for name in table["allocator"].unique() if name in wide]
-    return wide[order].div(wide[baseline], axis=0).dropna(subset=[each for each in order if each != BOUND])
-
-
-def report(folder: Path, baseline: str) -> None:
-    """Writes tables.md and the plots."""
-    points = _rows(folder).groupby(["program", "threads", "allocator"], sort=False)
-    table = points[["wall", "peak_kib"]].median().reset_index()
-    runs = sorted({points.size().min(), points.size().max()})
-    head = f"Medians of {' to '.join(map(str, runs))} runs, relative to {baseline}. Below 1 is better. `{BOUND}` frees nothing.\n"
-    parts = [head]
-    for column, title, left_out in MEASURES:
-        relative = ratios(table[~table["program"].isin(left_out)], column, baseline)
-        means = relative.apply(lambda column: stats.gmean(column.dropna()))
-        head = ["program", "threads", *relative.columns]
-        lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
-        for (program, threads), row in relative.iterrows():
-            cells = ("" if pd.isna(value) else f"{value:.2f}" for value in row)
-            lines.append(f"| {program} | {threads} | " + " | ".join(cells) + " |")
-        lines.append("| geometric mean | | " + " | ".join(f"{value:.3f}" for value in means) + " |")
-        parts.append(f"## {title}\n\n" + "\n".join(lines) + "\n")
-        _plot(folder, relative, column, f"{title}, relative to {baseline}")
-    parts.append(_goals(table))
-    write_whole(folder / "tables.md", "\n".join(parts))
-    print(f"malloc-bench: {folder / 'tables.md'}")
-
-
-def _goals(table: pd.DataFrame) -> str:
-    """Ours against the best of the mimallocs, point by point, and secure mode against ours."""
-    rivals = [name for name in table["allocator"].unique() if name.startswith("mimalloc")]
-    lines = []
-    for column, title, left_out in MEASURES:
-        rows = table[~table["program"].isin(left_out)]
-        wide = rows.pivot(index=["program", "threads"], columns="allocator", values=column)
-        if OURS in wide and rivals:
-            best = wide[rivals].min(axis=1)
-            lines.append(f"{title} of {OURS} relative to the best of {', '.join(rivals)} {_spread(wide[OURS] / best)}")
-        if OURS in wide and f"{OURS}-secure" in wide:
-            lines.append(f"{title} of secure mode relative to {OURS} {_spread(wide[f'{OURS}-secure'] / wide[OURS])}")
-    return "\n".join(lines) + "\n"
-
-
-def _spread(against: pd.Series) -> str:
-    """Mean and worst of ratios by program and threads."""
-    against = against.dropna()
-    programs = against.groupby("program").apply(stats.gmean)
-    worst = against.idxmax()
-    return (
-        f"at each point: geometric mean {stats.gmean(against):.3f}; of a program's numbers of threads at most "
-        f"{programs.max():.2f}, {programs.idxmax()}; of all points at most {against.max():.2f}, "
-        f"{worst[0]} with {worst[1]} threads.\n"
-    )
-
-
-def _plot(folder: Path, relative: pd.DataFrame, column: str, title: str) -> None:
-    """A group of bars a program, at the most threads that it was run with. As many allocators as there are colours."""
-    most = relative.reset_index().groupby("program", sort=False).last()
-    series = [
-        Series(name, list(most.index), [float(value) for value in most[name]])
-        for name in relative.columns[: len(draw.COLOURS)]
-    ]
-    figure = Figure(f"malloc-{column}", f"{title}, at most threads", "", "ratio", series, bars=True)
-    draw.files(figure, folder)
+def record(folder: Path, baseline: str) -> Path:
+    """Puts the measurement of the folder in the place of the one that is kept, beside what else is kept there, and returns
+    the file of its tables."""
+    with replaced(RECORDED) as new:
+        if RECORDED.is_dir():
+            shutil.copytree(RECORDED, new, dirs_exist_ok=True)
+        for name in (malloc_runs.RESULTS, malloc_runs.FACTS):
+            shutil.copyfile(folder / name, new / name)
+        malloc_report.write(new, baseline)
+    return RECORDED / malloc_report.TABLES
 
 
 if __name__ == "__main__":

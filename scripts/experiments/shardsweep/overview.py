@@ -55,45 +55,28 @@ def _panel(cell: pd.DataFrame, metric: str, title: str, unit: str) -> dict:
     """Medians and their intervals, and the same of the ratios to each build; a missing end of an interval is None."""
     rows = cell[cell["metric"] == metric].dropna(subset=["value"])
     samples = {build: group["value"].to_numpy(dtype=float) for build, group in rows.groupby("build", sort=False)}
-    medians = {build: float(np.median(values)) for build, values in samples.items()}
-    resampled = {build: _resampled_medians(values, place) for place, (build, values) in enumerate(samples.items())}
-    builds = sorted(samples, key=lambda build: (medians[build], build))
+    medians = {build: analysis.median(values) for build, values in samples.items()}
+    builds = sorted(samples, key=lambda build: (medians[build].estimate, build))
     return {
         "title": title,
         "unit": unit,
         "builds": builds,
         "samples": [len(samples[build]) for build in builds],
-        "values": [[medians[build], *_ends(resampled[build])] for build in builds],
+        "values": [_numbers(medians[build]) for build in builds],
         "ratios": {
-            baseline: [_ratio(medians, resampled, build, baseline) for build in builds]
-            for baseline in builds
-            if medians[baseline] > 0
+            baseline: [
+                # Its own ratio is 1 by definition.
+                [1, None, None] if build == baseline else _numbers(analysis.ratio_of_medians(samples[build], values))
+                for build in builds
+            ]
+            for baseline, values in samples.items()
+            if medians[baseline].estimate > 0
         },
     }
 
 
-def _resampled_medians(values: np.ndarray, place: int) -> np.ndarray | None:
-    """Medians of bootstrap samples; None where the sample is too small. Those of two builds are independent."""
-    if len(values) < 2:
-        return None
-    chance = np.random.default_rng([analysis.SEED, place])
-    return np.median(chance.choice(values, (analysis.RESAMPLES, len(values))), axis=1)
-
-
-def _ratio(medians: dict, resampled: dict, build: str, baseline: str) -> list:
-    ratio = medians[build] / medians[baseline]
-    of, over = resampled[build], resampled[baseline]
-    if build == baseline or of is None or over is None:
-        return [ratio, None, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return [ratio, *_ends(of / over)]
-
-
-def _ends(values: np.ndarray | None) -> list:
-    if values is None or not np.isfinite(values).all():
-        return [None, None]
-    outside = (1 - analysis.CONFIDENCE) / 2
-    return [float(end) for end in np.quantile(values, (outside, 1 - outside))]
+def _numbers(found: analysis.Interval) -> list[float | None]:
+    return [found.estimate, *(None if np.isnan(end) else end for end in (found.low, found.high))]
 
 
 def _scatters(last: pd.DataFrame) -> Iterable[dict]:

@@ -14,12 +14,16 @@ from running.util import config_str_encode
 
 from shardsweep import catalog, logs
 from shardsweep.catalog import CONFIGS, Build
-from shardsweep.errors import UserError
+from shardsweep.errors import UserError, last_said
 from shardsweep.grid import Experiment, Point, Resident
 
 # running-ng writes its whole environment into every log: what a run does not need stays out of the results.
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
-PASSED_ON_PREFIXES = ("MMTK_", "SHARDSWEEP_", "SLURM_JOB_ID")
+# Variables that change what a run does begin with these.
+SETTINGS = ("MMTK_", "SHARDSWEEP_")
+PASSED_ON_PREFIXES = (*SETTINGS, "SLURM_JOB_ID")
+# Only builds read it.
+NOT_PASSED_ON = ("SHARDSWEEP_CACHE",)
 # What running-ng calls for the head of a log, and the Debian packages that have it.
 PROGRAMS = {"vmstat": "procps", "top": "procps", "w": "procps", "who": "coreutils", "gzip": "gzip"}
 # The launcher ends a run at the limit; running-ng's own limit is only there in case that fails.
@@ -48,8 +52,15 @@ def passed_on() -> dict[str, str]:
         name: value
         for name, value in os.environ.items()
         # running-ng writes logs as ASCII and stops at anything else.
-        if (name in PASSED_ON or name.startswith(PASSED_ON_PREFIXES)) and value.isascii()
+        if (name in PASSED_ON or name.startswith(PASSED_ON_PREFIXES)) and name not in NOT_PASSED_ON and value.isascii()
     }
+
+
+def settings() -> dict[str, str]:
+    """Those of them that change what a run does, in the order of their names."""
+    ours = catalog.environment()
+    passed = sorted(passed_on().items())
+    return {name: value for name, value in passed if name.startswith(SETTINGS) and name not in ours}
 
 
 def order(point: Point, builds: list[Build]) -> list[Build]:
@@ -128,7 +139,7 @@ def _call(folder: Path, run_id: str, file: Path, heap: int) -> None:
         check=False,
     )
     if done.returncode != 0:
-        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        said = last_said(done.stderr.strip() or done.stdout)
         free = shutil.disk_usage(folder).free >> 20
         disk = f"; only {free} MiB of disk are free" if free < 256 else ""
-        raise UserError(f"running-ng failed at {run_id}: {said[-1] if said else 'no message'}{disk}")
+        raise UserError(f"running-ng failed at {run_id}: {said}{disk}")

@@ -21,8 +21,8 @@ SAID = "shardsweep: "
 def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None:
     """Shows progress until the process ends."""
     console = Console(stderr=True)
-    unmeasured = _left(folder, points)
-    already = len(points) - len(unmeasured)
+    without = unmeasured(folder, points)
+    already = len(points) - len(without)
     started = time.monotonic()
     printed = started
     columns = (
@@ -33,13 +33,13 @@ def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None
         task = bar.add_task("starting", total=len(points), completed=already, left="")
         while True:
             ended = process.poll() is not None
-            unmeasured = _left(folder, unmeasured)
-            waiting = [each for each in unmeasured if not failure(folder, each)]
-            done = len(points) - len(unmeasured)
+            without = unmeasured(folder, without)
+            waiting = [each for each in without if not failure(folder, each)]
+            done = len(points) - len(without)
             left = time_left(time.monotonic() - started, done - already, len(waiting))
             current = running(folder, waiting)
-            if len(waiting) < len(unmeasured):
-                current += f", {len(unmeasured) - len(waiting)} failed"
+            if len(waiting) < len(without):
+                current += f", {len(without) - len(waiting)} failed"
             bar.update(task, completed=done, description=current, left=left)
             if not console.is_terminal and (ended or time.monotonic() - printed >= PLAIN_SECONDS):
                 printed = time.monotonic()
@@ -49,7 +49,8 @@ def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None
             time.sleep(POLL_SECONDS)
 
 
-def _left(folder: Path, points: list[Point]) -> list[Point]:
+def unmeasured(folder: Path, points: list[Point]) -> list[Point]:
+    """Those of the points that have no result yet."""
     return [each for each in points if not point.result_file(folder, each).exists()]
 
 

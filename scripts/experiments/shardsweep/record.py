@@ -3,44 +3,82 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pandas as pd
 
-from shardsweep import catalog, grid, point, report, sweep, tidy
+from shardsweep import catalog, grid, point, progress, report, sweep, tidy
 from shardsweep.errors import UserError
-from shardsweep.files import write_whole
+from shardsweep.files import replaced, write_whole
 
 RESULTS = catalog.ROOT / "results"
+# Folders of `results/` whose files are of other forms.
+RESERVED = ("archive", "malloc", "micro", "soak")
 
 
 def record(name: str, folders: list[Path], results: Path = RESULTS) -> Path:
     """Replaces the data set `name` by what the folders of sweeps hold, and returns its folder.
 
-    Each sweep is a sitting. All of them are of one grid and were measured on one kind of processor: samples of others
-    are not to be pooled. Raises UserError where they are not, or have no results.
+    Each sweep is a sitting. All of them are at their end, are of one grid, and were measured on one kind of processor:
+    samples of others are not to be pooled. Raises UserError where they are not, or have no results.
     """
-    if not re.fullmatch(r"[a-z0-9-]+", name):
-        raise UserError(f"{name!r} is no name for a data set: small letters, digits and - only")
-    for folder in folders:
-        if not (folder / point.GRID_FILE).is_file():
-            raise UserError(f"{folder} is not the folder of a sweep: it has no {point.GRID_FILE}")
-    grids = {grid.dump(grid.load(folder / point.GRID_FILE)) for folder in folders}
-    if len(grids) > 1:
-        raise UserError("the sweeps are of different grids: record each under a name of its own")
+    target = _target(name, results)
+    whole = _grid(folders)
     table, notes = _pooled(folders)
     machines = [machine for folder in folders for machine in sweep.read_machine(folder)["machines"]]
     processors = sorted({machine["processor"] for machine in machines})
     if len(processors) > 1:
         raise UserError(f"measured on different processors, {' and '.join(processors)}: not to be pooled")
-    target = results / name
-    target.mkdir(parents=True, exist_ok=True)
-    tidy.write(table, target / sweep.RESULTS)
-    write_whole(target / point.GRID_FILE, grids.pop())
-    write_whole(target / sweep.NOTES, json.dumps(notes, indent=1))
-    write_whole(target / sweep.MACHINE, json.dumps(_facts(folders, machines), indent=1))
-    report.write(target)
+    with replaced(target) as new:
+        tidy.write(table, new / sweep.RESULTS)
+        write_whole(new / point.GRID_FILE, grid.dump(whole))
+        write_whole(new / sweep.NOTES, json.dumps(notes, indent=1))
+        write_whole(new / sweep.MACHINE, json.dumps(_facts(folders, machines), indent=1))
+        report.write(new)
     return target
+
+
+def _target(name: str, results: Path) -> Path:
+    """The folder of a data set. Raises UserError where something else is, or would be."""
+    if not re.fullmatch(r"[a-z0-9-]+", name) or name in RESERVED:
+        kept = ", ".join(RESERVED)
+        raise UserError(f"{name!r} is no name for a data set: small letters, digits and - only, and not {kept}")
+    target = results / name
+    if target.exists() and not (target / point.GRID_FILE).is_file():
+        raise UserError(f"{target} is not the folder of a data set: it has no {point.GRID_FILE}")
+    return target
+
+
+def _grid(folders: list[Path]) -> grid.Grid:
+    """The grid of all sweeps. Raises UserError where they are no sitting each, of the same grid."""
+    names = [folder.resolve().name for folder in folders]
+    again = next((name for name in names if names.count(name) > 1), None)
+    if again:
+        raise UserError(f"two folders are called {again}, which is the name of a sitting: rename one of them")
+    grids = {}
+    for folder in folders:
+        if not (folder / point.GRID_FILE).is_file():
+            raise UserError(f"{folder} is not the folder of a sweep: it has no {point.GRID_FILE}")
+        whole = grid.load(folder / point.GRID_FILE)
+        grids[grid.dump(whole)] = whole
+        _check_ended(folder, whole)
+    if len(grids) > 1:
+        raise UserError("the sweeps are of different grids: record each under a name of its own")
+    return next(iter(grids.values()))
+
+
+def _check_ended(folder: Path, whole: grid.Grid) -> None:
+    """Raises UserError while there are points that are neither measured nor have failed; tells which have failed."""
+    if sweep.is_recorded(folder):
+        return
+    points = grid.points(whole)
+    failures = {each.id: progress.failure(folder, each) for each in progress.unmeasured(folder, points)}
+    waiting = [name for name, why in failures.items() if not why]
+    if waiting:
+        raise UserError(f"{folder} is not at its end: {len(waiting)} of {len(points)} points are to be measured yet")
+    for name, why in failures.items():
+        print(f"shardsweep: {folder}: {name} has failed: {why}", file=sys.stderr)
 
 
 def _pooled(folders: list[Path]) -> tuple[pd.DataFrame, list[dict]]:

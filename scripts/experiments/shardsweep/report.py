@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from shardsweep import draw, figures, grid, logs, overview, point, sweep, tables
+from shardsweep import draw, figures, grid, logs, overview, point, presets, sweep, tables
 from shardsweep.figures import Figure
 from shardsweep.files import write_whole
 from shardsweep.grid import Grid
@@ -112,7 +112,7 @@ def _page(folder: Path, whole: Grid, found: list[Section], table: pd.DataFrame, 
     packages = ", ".join(f"{name} {number}" for name, number in facts["packages"].items())
     return template.render(
         title=f"Shardsweep: {folder.resolve().name}",
-        about=whole.about,
+        about=presets.about(whole),
         progress=_progress(folder, points),
         warnings=[*_machines_apart(facts["machines"]), *_noise(table), *serious(notes)],
         sections=[

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.stats import theilslopes
 
-from shardsweep.errors import UserError
+from shardsweep.errors import UserError, system_said
 
 # Column -> what it is.
 SUBJECTS = {
@@ -27,7 +27,8 @@ STOPPED = 4
 # Share of the run in which programs warm up and caches fill; it is not judged.
 WARM_UP = 0.33
 
-# Medians of so many parts of the rest are judged: samples that follow each other are alike, these are less so.
+# The rest is cut into so many parts of the same time, and their medians are judged: samples that follow each other are
+# alike, these are less so.
 PARTS = 16
 
 # A subject rises if its slope's interval of this confidence lies above 0, and it grows by this share of its median.
@@ -41,7 +42,7 @@ class Verdict:
 
     subject: str
     median: float
-    # Growth from the first to the last part, by Theil and Sen's slope, in the subject's unit.
+    # Growth from the middle of the first part to that of the last one, by Theil and Sen's slope, in the subject's unit.
     growth: float
     rises: bool
 
@@ -51,15 +52,19 @@ class Verdict:
         return f"{self.subject:22} median {self.median:10.0f}  growth {share:+7.1%}  {word}"
 
 
-def judge(samples: pd.Series, subject: str) -> Verdict:
-    """Judges samples at equal intervals, of which some may be missing. Raises UserError if there are too few."""
-    judged = samples.iloc[int(len(samples) * WARM_UP) :]
-    part = pd.Series(range(len(judged)), index=judged.index) * PARTS // max(len(judged), 1)
-    medians = judged.groupby(part).median().dropna()
+def judge(seconds: pd.Series, samples: pd.Series, subject: str) -> Verdict:
+    """Judges samples at seconds from the start of the run, of which some may be missing. Raises UserError if there are
+    too few."""
+    end = seconds.max()
+    begin = end * WARM_UP
+    seen = samples.notna() & (seconds >= begin)
+    judged, at = samples[seen], seconds[seen]
+    part = ((at - begin) / (end - begin) * PARTS).clip(upper=PARTS - 1) // 1
+    medians, middles = judged.groupby(part).median(), at.groupby(part).median()
     if len(medians) < PARTS // 2:
-        raise UserError(f"{subject}: too few samples to judge, {judged.count()}: let it run for longer")
-    slope, _, low, _ = theilslopes(medians.to_numpy(), medians.index.to_numpy(), CONFIDENCE)
-    growth, median = slope * (PARTS - 1), judged.median()
+        raise UserError(f"{subject}: too few samples to judge, {len(judged)}: let it run for longer")
+    slope, _, low, _ = theilslopes(medians.to_numpy(), middles.to_numpy(), CONFIDENCE)
+    growth, median = slope * (middles.iloc[-1] - middles.iloc[0]), judged.median()
     return Verdict(subject, median, growth, bool(low > 0 and growth > SHARE * median))
 
 
@@ -91,7 +96,7 @@ def main(file: Path) -> int:
     """Prints a line for each subject. Returns 1 if one rises."""
     data = pd.read_csv(file)
     plot(data, file)
-    verdicts = [judge(data[column], title) for column, title in SUBJECTS.items()]
+    verdicts = [judge(data["seconds"], data[column], title) for column, title in SUBJECTS.items()]
     for verdict in verdicts:
         print(verdict.line())
     rising = [verdict.subject for verdict in verdicts if verdict.rises]
@@ -108,3 +113,5 @@ if __name__ == "__main__":
         sys.exit(main(Path(sys.argv[1])))
     except UserError as error:
         sys.exit(f"soak: error: {error}")
+    except OSError as error:
+        sys.exit(f"soak: error: {system_said(error)}")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from shardsweep import catalog, grid, machine, point, probe, progress, tidy
-from shardsweep.errors import UserError
+from shardsweep.errors import UserError, last_said
 from shardsweep.files import read_json, read_yaml, write_whole
 from shardsweep.grid import Grid, Point
 
@@ -43,16 +43,15 @@ def available(wanted: Grid) -> tuple[Grid, list[str]]:
 
 
 def inputs(wanted: Grid) -> dict[str, str]:
-    """What the results of a grid depend on: the grid, mmtk-core's variables, and digests of the configurations and of
-    each JVM, plugin and jar that it uses."""
+    """What the results of a grid depend on: the grid, the variables of mmtk-core and of our libraries, and digests of the
+    configurations and of each JVM, plugin and jar that it uses."""
     files = {file for build in catalog.choose(wanted.builds()) for file in build.files}
     files |= {catalog.jar(experiment.suite) for experiment in wanted.experiments().values()}
     files |= set(catalog.CONFIGS.glob("*.yml"))
-    variables = {name: value for name, value in sorted(probe.passed_on().items()) if name.startswith("MMTK_")}
     digests = {}
     for file in sorted(files):
         digests[str(file)] = machine.digest(file)
-    return {"grid": hashlib.sha256(grid.dump(wanted).encode()).hexdigest(), **variables, **digests}
+    return {"grid": hashlib.sha256(grid.dump(wanted).encode()).hexdigest(), **probe.settings(), **digests}
 
 
 def default_folder(name: str, wanted: Grid) -> Path:
@@ -133,10 +132,11 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
                 _stop(process)
                 raise UserError(f"interrupted; the same command goes on where it stopped, in {folder}") from None
         if process.returncode != 0 and not any(progress.job_log(folder, each).exists() for each in points):
-            raise UserError(f"the workflow ended before any point was begun: {_last_line(log)}")
+            said = last_said(log.read_text(errors="replace"))
+            raise UserError(f"the workflow ended before any point was begun: {said} (the whole log is {log})")
         # Where no point could be measured, Snakemake has removed it: the folder is not of recorded results for that.
         (folder / point.POINTS).mkdir(exist_ok=True)
-        left = [each for each in points if not point.result_file(folder, each).exists()]
+        left = progress.unmeasured(folder, points)
         for each in left:
             print(f"shardsweep: {each.id}: {_why(folder, each, log)}", file=sys.stderr)
     return not left
@@ -144,9 +144,8 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
 
 def _forget_failures(folder: Path, points: list[Point]) -> None:
     """Removes the logs of the jobs that an earlier run has begun in vain: none of them says how they end this time."""
-    for each in points:
-        if not point.result_file(folder, each).exists():
-            progress.job_log(folder, each).unlink(missing_ok=True)
+    for each in progress.unmeasured(folder, points):
+        progress.job_log(folder, each).unlink(missing_ok=True)
 
 
 def _stop(process: subprocess.Popen) -> None:
@@ -161,11 +160,6 @@ def _stop(process: subprocess.Popen) -> None:
 
 def _environment() -> dict[str, str]:
     return {**os.environ, **catalog.environment()}
-
-
-def _last_line(file: Path) -> str:
-    lines = [line.strip() for line in file.read_text(errors="replace").splitlines() if line.strip()]
-    return f"{lines[-1]} (the whole log is {file})" if lines else f"see {file}"
 
 
 def _snakemake(folder: Path, profile: str, processors: int | None) -> list[str]:
@@ -217,8 +211,8 @@ def dry_run(folder: Path, wanted: Grid) -> None:
 
 def _why(folder: Path, each: Point, log: Path) -> str:
     job = progress.job_log(folder, each)
-    lines = job.read_text().splitlines() if job.exists() else []
-    return progress.failure(folder, each) or (lines[-1] if lines else f"not measured; see {log}")
+    said = last_said(job.read_text(errors="replace")) if job.exists() else "not measured"
+    return progress.failure(folder, each) or f"{said}; see {log}"
 
 
 def is_recorded(folder: Path) -> bool:

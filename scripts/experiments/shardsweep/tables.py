@@ -27,8 +27,6 @@ WHY_SLOW = {
     "*": "in the next smaller heap it was too slow for the time limit.",
     "+": 'in the next smaller heap the JVM gave up: "GC overhead limit exceeded".',
 }
-# Bootstrap intervals of the median of fewer samples reach from the smallest to the largest.
-FEW = 6
 
 
 @dataclass
@@ -45,6 +43,11 @@ class Table:
 def number(value: float, digits: int = 3) -> str:
     """A number as text; empty for a missing one."""
     return "" if pd.isna(value) else f"{value:.{digits}f}"
+
+
+def percent(share: float) -> str:
+    """A share of 1 as text, in whole percent."""
+    return f"{share * 100:.0f} %"
 
 
 def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
@@ -169,7 +172,7 @@ def spread(table: pd.DataFrame) -> list[Table]:
 
 
 def estimates(table: pd.DataFrame) -> list[Table]:
-    """The heaps in which half of all runs pass, and 95 %, with intervals; of points whose runs tell."""
+    """The heaps in which half of all runs pass, and 95 %, with intervals; of points whose runs tell of them."""
     trials = table[table["metric"].isin(["trial.passed", "trial.failed"])]
     if trials.empty:
         return []
@@ -180,7 +183,7 @@ def estimates(table: pd.DataFrame) -> list[Table]:
     rows = []
     for (benchmark, build, threads), group in counts.groupby(analysis.MINHEAP_POINT, sort=False, dropna=False):
         sizes = group.dropna(subset=["trial.passed", "trial.failed"])
-        if sizes["trial.passed"].sum() == 0 or sizes["trial.failed"].sum() == 0:
+        if not thresholds.can_be_found(sizes["trial.passed"], sizes["trial.failed"]):
             continue
         fit = thresholds.Fit(sizes["heap"], sizes["trial.passed"], sizes["trial.failed"])
         cells = [benchmark, build, threads_text(threads)]
@@ -189,6 +192,8 @@ def estimates(table: pd.DataFrame) -> list[Table]:
             cells += [number(found.estimate, 1), number(found.low, 1), number(found.high, 1)]
         cells[3] += marks.get((benchmark, build, _key(threads)), "")
         rows.append([*cells, str(fit.runs)])
+    if not rows:
+        return []
     columns = ["benchmark", "build", "threads", "50 % pass in", "low", "high", "95 % pass in", "low", "high", "runs"]
     note = (
         "Heaps of a logistic curve through the runs that passed and failed in each heap size; low and high: "
@@ -243,11 +248,12 @@ def _how_to_read(metric: str, samples: pd.Series) -> str:
     of = "whole runs of the JVM" if metric == "resident.peak" else "the timed iteration"
     note = f"Medians of {of}; low and high: {analysis.CONFIDENCE:.0%} bootstrap intervals. "
     # One sample has no interval at all.
-    if samples.between(2, FEW - 1).any():
+    if samples.between(2, analysis.FEW - 1).any():
+        two, three, four, five = (percent(analysis.confidence(samples)) for samples in range(2, analysis.FEW))
         note += (
             "With fewer than six invocations low and high are the smallest and largest median that the sample allows, "
-            "that is its range, which holds the median in 50 % (two), 75 % (three), 88 % (four) or 94 % (five) of "
-            "cases. "
+            f"that is its range, which holds the median in {two} (two), {three} (three), {four} (four) or {five} (five) "
+            "of cases. "
         )
     return note + (
         "A build without a row at a heap size could not run there. Verdicts are of the interval of the ratio: equal if "

@@ -20,6 +20,13 @@ FALL = stats.chi2.ppf(CONFIDENCE, 1) / 2
 WIDTHS = (np.log(0.02), np.log(200.0))
 
 
+def can_be_found(passed: Sequence[int], failed: Sequence[int]) -> bool:
+    """Whether the runs in each heap size tell of a threshold: some passed, some failed, and some size was run more than
+    once. One run a size is the path of a search, whose sizes follow from how the runs before ended."""
+    runs = np.add(passed, failed)
+    return bool(np.sum(passed) > 0 and np.sum(failed) > 0 and np.max(runs) > 1)
+
+
 class Fit:
     """The curve through the runs that `passed` and `failed` in each of the `heaps`, in MiB.
 

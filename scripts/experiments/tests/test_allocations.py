@@ -43,6 +43,25 @@ def test_what_dacapo_publishes_is_read_and_anything_else_refused(tmp_path, shard
         assert done.stderr == f"shardsweep: {file} is not one of DaCapo's stats-alloc.yml: it has no objects-by-size\n"
 
 
+def test_a_histogram_without_objects_is_refused(tmp_path, shardsweep):
+    file = tmp_path / "stats-alloc.yml"
+    for text in ("objects-by-size: {}\n", "objects-by-size: {16: 0}\n", "objects-by-size: {0: 3}\n"):
+        file.write_text(text)
+        done = shardsweep("allocations", "--published", file, "lusearch")
+        assert done.returncode == 1
+        assert done.stderr == f"shardsweep: Allocations of lusearch, as {file} has them: there are no objects\n"
+
+
+def test_a_compiler_that_fails_without_a_word_is_told(tmp_path, monkeypatch):
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "jvmti.h").touch()
+    (tmp_path / "gcc").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "gcc").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(UserError, match="the agent does not compile: silent"):
+        allocations.build_agent(tmp_path, tmp_path)
+
+
 def test_a_benchmark_that_does_not_pass_is_told(jdk, tiny_jar):
     with pytest.raises(UserError, match=r"tiny\.jar -n 1 -t 1 wrong ended with 1: .*FAILED"):
         allocations.iteration(jdk, tiny_jar, ["-t", "1", "wrong"], 1)

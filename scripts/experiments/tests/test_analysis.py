@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from shardsweep import analysis, catalog, cli, figures, published, tables, tidy
 
@@ -168,6 +169,47 @@ def test_ratio_interval_of_clearly_different_samples_excludes_one():
     found = analysis.ratio_of_medians([80, 81, 79, 80, 82], [100, 101, 99, 100, 98])
     assert found.estimate == pytest.approx(0.8)
     assert found.high < 1
+
+
+def test_intervals_are_those_of_the_percentile_bootstrap():
+    generator = np.random.default_rng(2)
+    values, baseline = generator.normal(100, 9, 7), generator.normal(90, 5, 12)
+
+    def bootstrap(samples, statistic):
+        found = stats.bootstrap(
+            samples, statistic, n_resamples=analysis.RESAMPLES, vectorized=True, method="percentile",
+            rng=np.random.default_rng(analysis.SEED),
+        ).confidence_interval  # fmt: skip
+        return found.low, found.high
+
+    def ratio(one, other, axis):
+        return np.median(one, axis=axis) / np.median(other, axis=axis)
+
+    found = analysis.median(values)
+    assert (found.low, found.high) == bootstrap((values,), np.median)
+    found = analysis.ratio_of_medians(values, baseline)
+    assert (found.low, found.high) == bootstrap((values, baseline), ratio)
+
+
+def test_the_range_of_few_samples_holds_the_median_as_often_as_is_said():
+    chance = np.random.default_rng(3)
+    assert [analysis.confidence(samples) for samples in (2, 3, 5, 6, 40)] == [0.5, 0.75, 0.9375, 0.95, 0.95]
+    for samples in range(2, analysis.FEW):
+        drawn = chance.exponential(1, (4000, samples))
+        held = np.mean((drawn.min(axis=1) <= np.log(2)) & (drawn.max(axis=1) >= np.log(2)))
+        assert held == pytest.approx(analysis.confidence(samples), abs=0.03)
+        (low, high) = (getattr(analysis.median(drawn[0]), end) for end in ("low", "high"))
+        assert (low, high) == (drawn[0].min(), drawn[0].max())
+
+
+def test_the_interval_of_a_ratio_of_few_samples_holds_the_true_one_as_often_as_is_said():
+    chance = np.random.default_rng(4)
+    assert analysis.ratio_confidence(6) == 0.95 and analysis.ratio_confidence(2) < analysis.ratio_confidence(3) < 0.95
+    for samples in (2, 3, 5):
+        pairs = chance.normal(100, 5, (400, 2, samples))
+        found = [analysis.ratio_of_medians(*pair) for pair in pairs]
+        held = np.mean([each.low <= 1 <= each.high for each in found])
+        assert held == pytest.approx(analysis.ratio_confidence(samples), abs=0.06)
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@
 import json
 import re
 import shutil
-import subprocess
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
-from shardsweep import catalog, claims, grid, record, sweep, tidy
+from shardsweep import analysis, catalog, claims, cli, freshness, grid, point, presets, record, sweep, tidy
 from shardsweep.errors import UserError
 
 COMMIT = "0123456789ab"
@@ -70,8 +69,8 @@ def test_a_minheap_and_a_slope_are_those_of_the_searches(tmp_path, results):
     data_set(tmp_path / "some", MINHEAP, minheaps(lambda threads, build: 3 + 2 * threads + (build == "ms-4k")))
     answer = results(claim("minheap", threads=4)).answers["a-ms-64k"]
     assert (answer.text, answer.number, answer.interval, answer.estimate.n) == ("of `ms-64k`", "11", "", 1)
-    assert (answer.commit, answer.processor, answer.state) == (COMMIT, PROCESSOR, "stale")
-    assert answer.protocol == "iteration 5, 2 attempts at a size, 600 s a run"
+    assert answer.source.origin == freshness.Origin(COMMIT[:7], PROCESSOR, "stale")
+    assert answer.source.protocol == "iteration 5, 2 attempts at a size, 600 s a run"
     slope = results(claim("slope", digits=2)).answers["a-ms-64k"]
     assert (slope.number, slope.interval, slope.estimate.n) == ("2.00", "2.00 to 2.00", 3)
 
@@ -94,9 +93,22 @@ def test_a_minheap_has_the_interval_of_more_runs_at_each_size(tmp_path, results)
         for kind, runs in (("passed", passed), ("failed", failed))
     ]
     data_set(tmp_path / "some", MINHEAP, [row("minheap", 5, threads=1, heap=None, iteration=0), *trials])
-    found = results(claim("minheap", threads=1)).answers["a-ms-64k"].estimate
-    assert found.n == 15
-    assert 4 < found.low < 5.1 < found.high < 6
+    answer = results(claim("minheap", threads=1)).answers["a-ms-64k"]
+    assert (answer.estimate.n, answer.confidence) == (15, "95 %")
+    assert 4 < answer.estimate.low < 5.1 < answer.estimate.high < 6
+
+
+def test_the_path_of_a_search_is_no_sample_of_runs(tmp_path, results):
+    searched = [
+        row(f"trial.{kind}", runs, threads=1, heap=heap, iteration=0)
+        for heap, passed in ((8, 1), (6, 1), (5, 1), (4, 0), (3, 0), (2, 0))
+        for kind, runs in (("passed", passed), ("failed", 1 - passed))
+    ]
+    found = [row("minheap", 5, threads=1, heap=None, iteration=0, invocation=place) for place in range(2)]
+    data_set(tmp_path / "some", {"minheap": {**MINHEAP["minheap"], "attempts": 1, "trials": 1}}, [*found, *searched])
+    answer = results(claim("minheap", threads=1)).answers["a-ms-64k"]
+    assert (answer.number, answer.interval, answer.confidence, answer.estimate.n) == ("5", "", "", 2)
+    assert answer.source.protocol == "iteration 5, 1 attempt at a size, 1 more run at each size, 600 s a run"
 
 
 def test_ratios_are_of_medians_and_have_a_verdict(tmp_path, results):
@@ -106,9 +118,18 @@ def test_ratios_are_of_medians_and_have_a_verdict(tmp_path, results):
     answer = results(one).answers["a-ms-4k"]
     assert (answer.number, answer.verdict, answer.estimate.n) == ("1.100", "more", 6)
     assert answer.estimate.low < 1.1 < answer.estimate.high
-    assert answer.protocol == "iteration 5, 20 JVMs a sitting"
+    assert answer.confidence == "95 %"
+    assert answer.source.protocol == "iteration 5, 20 JVMs a sitting"
     median = results(claim("median", ["ms-4k"], metric="time.total")).answers["a-ms-4k"]
     assert (median.number, median.estimate.n) == ("1100", 6)
+
+
+def test_few_samples_have_the_confidence_that_their_range_has(tmp_path, results):
+    data_set(tmp_path / "some", TIMES, [*times("ms-64k", [1000.0, 1010, 990]), *times("ms-4k", [1100.0, 1110, 1090])])
+    median = results(claim("median", metric="time.total")).answers["a-ms-64k"]
+    assert (median.interval, median.confidence, median.estimate.n) == ("990 to 1010", "75 %", 3)
+    one = claim("ratio", ["ms-4k"], metric="time.total", baseline="ms-64k", digits=2)
+    assert results(one).answers["a-ms-4k"].estimate.confidence == analysis.ratio_confidence(3) < 0.92
 
 
 def test_a_mean_is_over_the_cells_that_every_build_ran(tmp_path, results):
@@ -120,6 +141,54 @@ def test_a_mean_is_over_the_cells_that_every_build_ran(tmp_path, results):
     data_set(tmp_path / "some", TIMES, rows)
     answer = results(claim("mean", ["ms-4k"], metric="time.total", baseline="ms-64k", digits=1)).answers["a-ms-4k"]
     assert (answer.number, answer.estimate.n) == ("4.0", 2)
+    assert answer.parts == {"h2": "2.0", "javac": "8.0"}
+
+
+def test_the_interval_of_a_mean_is_of_programs_and_not_of_their_cells(tmp_path, results):
+    ratios = {"h2": (1.5, 1.6, 1.7), "javac": (1.0, 1.0, 1.0), "graph": (0.5, 0.5, 0.6)}
+    rows = [
+        row("time.total", value, build, heap=heap, benchmark=name)
+        for name, cells in ratios.items()
+        for heap, ratio in zip((50, 100, 200), cells, strict=True)
+        for build, value in (("ms-64k", 100.0), ("ms-4k", 100.0 * ratio))
+    ]
+    data_set(tmp_path / "some", TIMES, rows)
+    answer = results(claim("mean", ["ms-4k"], metric="time.total", baseline="ms-64k", digits=3)).answers["a-ms-4k"]
+    logs = [np.mean(np.log(cells)) for cells in ratios.values()]
+    # The 97.5 % quantile of Student's t with two degrees of freedom.
+    reach = 4.302653 * np.std(logs, ddof=1) / np.sqrt(3)
+    assert answer.number == f"{np.exp(np.mean(logs)):.3f}" and answer.estimate.n == 3
+    assert answer.interval == f"{np.exp(np.mean(logs) - reach):.3f} to {np.exp(np.mean(logs) + reach):.3f}"
+    assert (answer.confidence, answer.verdict) == ("95 %", "undecided")
+    assert answer.parts["h2"] == f"{np.exp(np.mean(np.log(ratios['h2']))):.3f}"
+
+
+def test_a_column_names_the_commits_of_all_its_builds(tmp_path, results):
+    other = [{**each, "commit": "fedcba9", "processor": "Slow 2"} for each in times("ms-4k", [2.0])]
+    longer = [{**each, "commit": "fedcba9876543210"} for each in times("hotspot-Serial", [3.0])]
+    data_set(tmp_path / "some", TIMES, [*times("ms-64k", [1.0]), *other, *longer])
+    found = results(
+        claim("median", ["ms-64k", "ms-4k", "hotspot-Serial"], metric="time.total"),
+        {**claim("median", ["ms-64k"], metric="cpu.total"), "id": "b"},
+    )
+    source = found.source("a", "b")
+    assert source.origin == freshness.Origin(f"{COMMIT[:7]}, fedcba9", "Fast 1, Slow 2", "stale")
+    assert (source.data.name, source.protocol) == ("some", "iteration 5, 20 JVMs a sitting")
+    assert found.source("b") is None
+    (tmp_path / "page.jinja").write_text('{{ results.source("c") }}')
+    with pytest.raises(UserError, match=r"page\.jinja: no claim c"):
+        found.render("page.jinja")
+
+
+def test_builds_stand_beside_the_first_folder_that_has_them(tmp_path, results):
+    data_set(tmp_path / "some", TIMES, [*times("ms-64k", [1.0]), *times("ms-64k", [1.0], heap=100)])
+    data_set(tmp_path / "archive" / "old", TIMES, [*times("ms-64k", [1.0]), *times("ms-4k", [1.0])])
+    found, builds = results(claim("minheap")), ["ms-4k", "ms-64k", "stock-Immix"]
+    ran, left = found.ran("time.total", builds, ["none", "some", "archive/old"])
+    assert (ran, left) == ([("some", ["ms-64k"]), ("archive/old", ["ms-4k"])], ["stock-Immix"])
+    ran, left = found.ran("time.total", builds, ["some", "archive/old"], "heap")
+    assert (ran, left) == ([("some", ["ms-64k"])], ["ms-4k", "stock-Immix"])
+    assert found.ran("minheap", builds, ["some"]) == ([], builds)
 
 
 def test_time_at_equal_memory_lies_between_the_heaps_that_hold_more_and_less(tmp_path, results):
@@ -199,81 +268,32 @@ def test_what_is_not_to_be_pooled_is_refused(tmp_path):
     assert not results.exists()
 
 
-def test_a_commit_is_fresh_where_its_code_is_that_of_the_checkout():
-    head = subprocess.run(
-        ["git", "-C", catalog.ROOT, "log", "-1", "--format=%H", "--", *claims.CODE],
-        capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
-    clean = subprocess.run(["git", "-C", catalog.ROOT, "diff", "--quiet", "HEAD", "--", *claims.CODE], check=False)
-    assert claims.state(head) == ("fresh" if clean.returncode == 0 else "stale")
-    assert claims.state(f"{head}-dirty") == claims.state("0" * 12) == "stale"
-
-
-def test_commits_that_nothing_measured_runs_make_no_result_stale(tmp_path, monkeypatch):
-    def git(*command):
-        done = subprocess.run(
-            ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", tmp_path, *command],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return done.stdout.strip()
-
-    def commit(name):
-        (tmp_path / "policy").mkdir(exist_ok=True)
-        (tmp_path / "policy" / name).write_text(name)
-        git("add", ".")
-        git("commit", "-m", name)
-        return git("rev-parse", "HEAD")
-
-    git("init")
-    measured, other = commit("measured.rs"), commit("other.rs")
-    monkeypatch.setattr(claims.catalog, "ROOT", tmp_path)
-    listed = []
-    monkeypatch.setattr(claims, "unmeasured", lambda: listed)
-
-    def state():
-        claims.state.cache_clear()
-        return claims.state(measured)
-
-    assert state() == "stale"
-    listed.append(claims.Unmeasured(commit=other, why="nothing runs it"))
-    assert state() == "fresh"
-    commit("notes.md")
-    assert state() == "fresh"
-    (tmp_path / "policy" / "other.rs").write_text("not committed")
-    assert state() == "stale"
-    git("checkout", ".")
-    git("checkout", "--detach")
-    measured = commit("elsewhere.rs")
-    git("checkout", "-")
-    assert state() == "stale", "the checkout lacks what was measured"
-    measured = git("rev-parse", "HEAD")
-    commit("measured.rs2")
-    assert state() == "stale"
-    claims.state.cache_clear()
-
-
-def test_unmeasured_commits_are_there():
-    shallow = ["git", "-C", catalog.ROOT, "rev-parse", "--is-shallow-repository"]
-    if subprocess.run(shallow, capture_output=True, text=True, check=True).stdout.strip() == "true":
-        pytest.skip("a shallow clone does not have them")
-    for each in claims.unmeasured():
-        done = subprocess.run(["git", "-C", catalog.ROOT, "cat-file", "-e", each.commit], check=False)
-        assert done.returncode == 0, f"{each.commit} is no commit of this repository"
-
-
 def same_but_for_age(text):
     """Whether a result is fresh changes with each commit: pages are made again for that by hand."""
     return re.sub(r"\b(fresh|stale)\b", "aged", text)
 
 
 def test_the_pages_are_those_that_the_data_sets_make(tmp_path):
-    results = shutil.copytree(record.RESULTS, tmp_path / "results", ignore=shutil.ignore_patterns("archive"))
+    results = shutil.copytree(
+        record.RESULTS, tmp_path / "results", ignore=shutil.ignore_patterns("plots", "report.html")
+    )
     page = tmp_path / "README.md"
     shutil.copy(catalog.ROOT / "README.md", page)
     before = page.read_text(), (results / claims.PAGE).read_text()
     claims.write(results, page)
     after = page.read_text(), (results / claims.PAGE).read_text()
     assert list(map(same_but_for_age, after)) == list(map(same_but_for_age, before)), "run `shardsweep results`"
+
+
+def test_pages_of_nothing_that_was_measured_say_so(tmp_path):
+    for name in ("claims.yml", claims.PAGE_TEMPLATE, *claims.FRONT_TEMPLATES):
+        shutil.copy(record.RESULTS / name, tmp_path / name)
+    found = claims.Results(tmp_path)
+    text = found.render(claims.PAGE_TEMPLATE)
+    assert "| `time/`, not measured |" in text and text.count("Not measured.") == len(found.sections)
+    assert "| unknown | unknown | unknown |" in text and "none of `ms-64k`" in text
+    assert "Nothing yet" in found.render(claims.FRONT_TEMPLATES[0])
+    assert "Measured on" not in found.render(claims.FRONT_TEMPLATES[1])
 
 
 # What the templates may say in figures: names, sizes and settings, no results.
@@ -307,3 +327,55 @@ def test_each_median_on_the_page_is_that_of_its_csv():
                 own = own[own["iteration"] == own["iteration"].max()]
                 wanted = f"{own['value'].median():.{one.digits}f}" if len(own) else "not measured"
                 assert found.answers[f"{one.id}-{build}"].number == wanted
+
+
+PAGE = (record.RESULTS / claims.PAGE).read_text()
+
+
+@pytest.mark.parametrize("folder", sorted(record.RESULTS.glob("*/grid.yml")), ids=lambda file: file.parent.name)
+def test_the_command_of_a_data_set_is_of_its_grid_and_its_preset_is_told_apart(folder):
+    folder = folder.parent
+    (line,) = [line for line in PAGE.splitlines() if line.startswith(f"| [`{folder.name}/`]({folder.name}/) |")]
+    *_, command, beside = (cell.strip() for cell in line.strip("| ").split(" | "))
+    _, *arguments = command.strip("`").split()
+    options = cli._parser().parse_args(arguments)
+    recorded = grid.load(folder / point.GRID_FILE)
+    assert grid.load(catalog.ROOT / options.grid) == recorded and not options.out.is_absolute()
+    whole = [one.model_dump(exclude={"about"}) for one in (recorded, grid.preset(folder.name))]
+    assert (beside == "the same") == (whole[0] == whole[1])
+    assert beside == presets.beside(recorded, folder.name)
+    # A report does not say of a part what a preset says of the whole.
+    assert (presets.about(recorded) == recorded.about) == (beside == "the same")
+
+
+@pytest.mark.parametrize("folder", sorted(record.RESULTS.glob("*/grid.yml")), ids=lambda file: file.parent.name)
+def test_the_rows_of_a_data_set_are_of_its_grid(folder):
+    table, whole = pd.read_csv(folder.parent / sweep.RESULTS), grid.load(folder)
+    sittings = table["sitting"].nunique()
+    for experiment in whole.experiments().values():
+        measure = "minheap" if experiment is whole.minheap else "time.total"
+        rows = table[table["metric"] == measure]
+        assert set(rows["build"]) <= set(whole.builds()) and set(rows["benchmark"]) <= set(experiment.benchmarks)
+        assert set(rows["threads"]) <= set(experiment.threads)
+        if measure == "time.total":
+            assert rows["iteration"].max() == experiment.iterations
+            assert rows["invocation"].nunique() == experiment.invocations * sittings
+            assert set(rows["heap"]) <= set(experiment.heaps) or set(rows["factor"]) <= set(experiment.factors)
+
+
+def test_builds_that_the_page_says_were_run_are_in_the_data_and_the_others_are_not():
+    """Computed here once more, without the code that makes the page."""
+    ran = re.findall(r"\[`([a-z0-9/-]+)/`\]\(\1/\): ((?:`[\w-]+`(?:, )?)+)", PAGE)
+    assert {"memory", "minheap", "archive/minheap-first"} <= {folder for folder, _ in ran}
+    for folder, names in ran:
+        builds = set(re.findall(r"`([\w-]+)`", names))
+        assert builds <= set(pd.read_csv(record.RESULTS / folder / sweep.RESULTS)["build"]), folder
+    memory = next(line for line in PAGE.splitlines() if line.startswith("| 6.2.2"))
+    assert "malloc" not in memory.split(" | ")[3] and "`malloc-libc`" in memory.split(" | ")[4]
+
+
+def test_commits_have_one_length_on_the_pages():
+    tables = [line for line in PAGE.splitlines() if line.startswith("|")]
+    front = re.findall(r"commits ([^A-Z]*),", (catalog.ROOT / "README.md").read_text())
+    names = re.findall(r"\b(?=[a-f]*\d)[0-9a-f]{7,40}\b", "\n".join([*tables, *front]))
+    assert len(names) > 50 and {len(name) for name in names} == {freshness.DIGITS}

@@ -23,8 +23,11 @@ def refused(done, said: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["sweep", "minheap", "perf", "threads", "rss", "report", "repeat", "allocations", "lifetimes", "builds", "plugins"],
-)
+    [
+        "sweep", "minheap", "perf", "threads", "rss", "report", "repeat", "record", "results", "counters",
+        "allocations", "lifetimes", "builds", "plugins",
+    ],
+)  # fmt: skip
 def test_every_command_explains_itself(shardsweep, name):
     top, own = shardsweep("--help"), shardsweep(name, "--help")
     assert top.returncode == own.returncode == 0

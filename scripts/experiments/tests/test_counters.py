@@ -101,6 +101,12 @@ def test_a_run_that_fails_has_no_counts(java):
         counters.collections()
 
 
+def test_a_run_that_is_killed_without_a_word_is_told(java):
+    java("kill -KILL $$")
+    with pytest.raises(UserError, match="lusearch in 200 MiB ended with -9: silent"):
+        counters.collections()
+
+
 def test_instructions_are_what_more_rounds_cost(monkeypatch, tmp_path):
     valgrind = tmp_path / "valgrind"
     valgrind.write_text(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """scripts/building/dacapo.sh against a local server that has the names of DaCapo's sites, by curl's own configuration."""
 
+import fcntl
 import hashlib
 import http.server
 import io
@@ -93,12 +94,15 @@ def site(tmp_path):
     server.server_close()
 
 
-def run(site, **variables: str) -> subprocess.CompletedProcess:
+def environment(site) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DACAPO_")}
+    return {**kept, "CURL_HOME": str(site.home), "SHARDSWEEP_CACHE": str(site.home / "cache")}
+
+
+def run(site, **variables: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [SCRIPT], env={**kept, "CURL_HOME": str(site.home), "SHARDSWEEP_CACHE": str(site.home / "cache"), **variables},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        [SCRIPT], env={**environment(site), **variables}, capture_output=True, text=True, check=False, timeout=60
+    )
 
 
 def contents(site) -> set[str]:
@@ -133,6 +137,24 @@ def test_both_releases_are_got_checked_and_named_once(site):
     again = run(site)
     assert (again.returncode, again.stdout) == (0, done.stdout)
     assert site.asked == []
+
+
+def test_what_is_said_while_another_build_is_waited_for_is_no_part_of_the_two_lines(site):
+    cache = site.home / "cache"
+    cache.mkdir()
+    with (cache / "dacapo.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        # Should the script say nothing there, neither waits for ever.
+        release = threading.Timer(20, held.close)
+        release.start()
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen([SCRIPT], env=environment(site), **pipes) as script:
+            said = script.stderr.readline()
+            release.cancel()
+            held.close()
+            printed, _ = script.communicate(timeout=60)
+    assert f"waiting for another build that holds {cache}/dacapo.lock" in said
+    assert [line.partition("=")[0] for line in printed.splitlines()] == ["export DACAPO_BACH", "export DACAPO_CHOPIN"]
 
 
 def test_an_interrupted_download_goes_on_where_it_stopped(site):

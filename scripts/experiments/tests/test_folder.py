@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from shardsweep import catalog, cli, files, grid, machine, point, progress, sweep
+from shardsweep import catalog, cli, files, grid, machine, point, probe, progress, sweep
 from shardsweep.errors import UserError
 
 CONTENT = {"minheap": {"benchmarks": ["steady"], "builds": ["hotspot-Serial"], "threads": [1, 2]}}
@@ -27,7 +27,7 @@ def home(tmp_path, monkeypatch) -> Path:
         (home / name).touch()
     (home / "lib" / "mmtk").mkdir()
     (tmp_path / "bench.jar").touch()
-    for name in [name for name in os.environ if name.startswith(("MMTK_", "DACAPO_"))]:
+    for name in [name for name in os.environ if name.startswith(("MMTK_", "DACAPO_", "SHARDSWEEP_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("SHARDSWEEP_JDK", str(home))
     monkeypatch.setenv("LUSEARCH_JAR", str(tmp_path / "bench.jar"))
@@ -128,18 +128,22 @@ def test_a_dry_run_refuses_the_folder_of_another_grid_and_writes_nothing(tmp_pat
     assert not (tmp_path / "new").exists()
 
 
-def test_results_depend_on_configurations_and_on_the_variables_of_mmtk(wanted, monkeypatch):
+@pytest.mark.parametrize("name", ["MMTK_THREADS", "SHARDSWEEP_RESET_DELAY"])
+def test_results_depend_on_configurations_and_on_the_variables_that_runs_get(tmp_path, wanted, monkeypatch, name):
     before = sweep.inputs(wanted)
     assert {str(file) for file in catalog.CONFIGS.glob("*.yml")} < set(before)
-    monkeypatch.setenv("MMTK_THREADS", "1")
-    assert sweep.inputs(wanted) == {**before, "MMTK_THREADS": "1"}
-
-
-def test_a_folder_is_not_resumed_with_another_variable_of_mmtk(tmp_path, wanted, monkeypatch):
     sweep.prepare(tmp_path / "out", wanted)
-    monkeypatch.setenv("MMTK_THREADS", "1")
-    with pytest.raises(UserError, match="was measured with another MMTK_THREADS"):
+    monkeypatch.setenv(name, "1")
+    assert sweep.inputs(wanted) == {**before, name: "1"}
+    with pytest.raises(UserError, match=f"was measured with another {name}"):
         sweep.prepare(tmp_path / "out", wanted)
+
+
+def test_results_do_not_depend_on_where_builds_are_kept(wanted, monkeypatch):
+    before = sweep.inputs(wanted)
+    monkeypatch.setenv("SHARDSWEEP_CACHE", "/elsewhere")
+    assert "SHARDSWEEP_CACHE" not in probe.passed_on()
+    assert sweep.inputs(wanted) == before
 
 
 def test_results_depend_on_the_library_that_a_plugin_loads(home):
@@ -185,6 +189,56 @@ def test_a_resumed_run_forgets_how_earlier_ones_failed(tmp_path, wanted):
     sweep._forget_failures(tmp_path, points)
     assert [progress.job_log(tmp_path, each).exists() for each in points] == [True, False]
     assert sweep._why(tmp_path, points[1], tmp_path / "snakemake.log").startswith("not measured")
+
+
+def test_a_job_without_a_word_of_ours_is_told_by_its_last_line(tmp_path, wanted):
+    each = grid.points(wanted)[0]
+    log = progress.job_log(tmp_path, each)
+    log.parent.mkdir(parents=True)
+    for text, said in (("Killed\n\n", "Killed"), ("", "silent")):
+        log.write_text(text)
+        assert sweep._why(tmp_path, each, tmp_path / "snakemake.log") == f"{said}; see {tmp_path / 'snakemake.log'}"
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [("echo on the way; echo 'no disk' >&2; exit 1", "no disk"), ("echo some; exit 1", "some"), ("exit 1", "silent")],
+)
+def test_what_running_ng_said_last_is_told_where_it_fails(tmp_path, monkeypatch, script, said):
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(program))
+    with pytest.raises(UserError, match=f"^running-ng failed at some: {said}"):
+        probe._call(tmp_path, "some", tmp_path / "some.yml", 8)
+
+
+def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
+    target = tmp_path / "set"
+    target.mkdir()
+    (target / "old").write_text("old")
+
+    def interrupted():
+        with files.replaced(target) as new:
+            (new / "half").touch()
+            raise KeyboardInterrupt
+
+    def full(path, to):
+        if path.name == "set" and path != target:
+            raise OSError(28, "No space left on device")
+        return os.rename(path, to)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+        patched.setattr(Path, "rename", full)
+        with files.replaced(target) as new:
+            (new / "new").touch()
+    assert [file.name for file in target.iterdir()] == ["old"]
+    with files.replaced(target) as new:
+        (new / "new").touch()
+    assert [file.name for file in target.iterdir()] == ["new"]
+    assert {file.name for file in tmp_path.iterdir()} == {"set", "jdk", "bench.jar"}
 
 
 def test_a_point_that_failed_is_neither_running_nor_waited_for(tmp_path, wanted, capfd):

@@ -2,11 +2,12 @@
 """Reading running-ng's logs, on recorded ones."""
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
 
-from shardsweep import logs, point
+from shardsweep import launch, logs, point
 from shardsweep.errors import UserError
 from shardsweep.logs import Outcome
 
@@ -124,6 +125,18 @@ def test_a_run_that_did_not_end_well_keeps_its_command_and_peak():
     assert run.command[0].endswith("/bin/java") and "-Xmx16M" in run.command
     assert run.peak_kib == 42648
     assert run.iterations == []
+
+
+@pytest.mark.parametrize(("text", "said"), [("some words\n\n", "some words"), ("", "silent")])
+def test_a_run_that_ends_without_a_cause_is_told_by_its_last_line(tmp_path, text, said):
+    start, end = (
+        {"start": {"command": ["java"]}},
+        {"exit": 1, "signal": None, "timeout": False, "seconds": 1, "peak_kib": 1},
+    )
+    marks = [f"{launch.MARK}{json.dumps(mark)}\n" for mark in (start, end)]
+    (tmp_path / "log").write_text(f"mkdir -p PLOTTY_WORKAROUND; timedrun; java\n{marks[0]}{text}{marks[1]}")
+    (run,) = logs.read(tmp_path / "log")
+    assert (run.outcome, run.detail) == (logs.Outcome.ERROR, f"exit code 1: {said}")
 
 
 def test_samples_are_in_the_order_of_time():

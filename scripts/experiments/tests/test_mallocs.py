@@ -2,11 +2,15 @@
 """Tests of the malloc measurement: what it runs, refuses and reports."""
 
 import csv
+import json
+import os
+import shutil
 import stat
+import subprocess
 
 import pytest
 
-from shardsweep import mallocs
+from shardsweep import catalog, mallocs
 
 MEASURE = """#!/bin/sh
 # Says what it was asked for, and takes longer with a library.
@@ -29,6 +33,9 @@ def measure(tmp_path, monkeypatch):
         return mallocs.main()
 
     return run, folder
+
+
+POINT = ("--programs", "cfrac", "--threads", "1", "--baseline", "glibc", "glibc=")
 
 
 def rows(folder):
@@ -105,3 +112,192 @@ def test_a_program_that_fails_is_an_error(measure, tmp_path, capsys):
     (tmp_path / "measure").write_text("#!/bin/sh\necho no memory >&2\nexit 1\n")
     assert run("--programs", "cfrac", "--threads", "1", "--rounds", "1", "glibc=") == 1
     assert "on the C library ends with 1: no memory" in capsys.readouterr().err
+
+
+def test_runs_of_different_work_are_kept_apart(measure, capsys):
+    run, folder = measure
+    assert run("--rounds", "1", "--share", "0.5", *POINT) == 0
+    before = (folder / "results.csv").read_bytes()
+    for more in ([], ["--check"]):
+        assert run("--rounds", "2", *more, *POINT) == 1
+        said = capsys.readouterr().err
+        assert f"{folder} has cfrac with 10000 operations, not 20000: take its --share, or choose another" in said
+    assert (folder / "results.csv").read_bytes() == before
+    # Both shares in one file, however they came there, have no common median.
+    (folder / "results.csv").write_bytes(before + b"cfrac,1,20000,glibc,1,0.1,0.1,0.1,9\r\n")
+    assert run("--report", *POINT) == 1
+    assert "runs of cfrac with different numbers of operations: not to be compared" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("left", [-1, -2, -9, 30, 5])
+def test_a_row_that_was_cut_short_is_dropped_and_measured_again(measure, capsys, left):
+    run, folder = measure
+    assert run("--rounds", "2", *POINT) == 0
+    whole = (folder / "results.csv").read_bytes()
+    # Of the header too.
+    (folder / "results.csv").write_bytes(whole[:left])
+    capsys.readouterr()
+    assert run("--rounds", "2", *POINT) == 0
+    assert (
+        capsys.readouterr().err
+        == f"malloc-bench: {folder / 'results.csv'}: the last row was cut short and is dropped\n"
+    )
+    assert (folder / "results.csv").read_bytes() == whole
+    assert run("--rounds", "3", *POINT) == 0
+    assert capsys.readouterr().err == "" and len(rows(folder)) == 3
+
+
+@pytest.mark.parametrize(
+    "text", ["cfrac,1\n", "cfrac,1,many,glibc,1,1,1,1,1\n", "a,1,1,a,1,1,1,1,1a,1,1,a,1,1,1,1,1\n"]
+)
+def test_a_damaged_row_gets_one_line(measure, capsys, text):
+    run, folder = measure
+    assert run("--rounds", "2", *POINT) == 0
+    with (folder / "results.csv").open("a") as file:
+        file.write(text)
+    capsys.readouterr()
+    assert run("--rounds", "3", *POINT) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"malloc-bench: {folder / 'results.csv'} is damaged (") and said.count("\n") == 1
+
+
+def test_what_a_program_said_is_compared_after_an_interruption_too(measure, tmp_path, capsys):
+    run, folder = measure
+    assert run("--rounds", "1", *POINT) == 0
+    (tmp_path / "measure").write_text('#!/bin/sh\necho "something else"\necho "1 1 1 1" >&2\n')
+    assert run("--rounds", "2", *POINT) == 1
+    said = capsys.readouterr().err
+    assert said == "malloc-bench: cfrac says 'something else' on glibc, not 'threads 1, operations 20000'\n"
+    assert len(rows(folder)) == 1
+
+
+def test_folders_that_cannot_be_used_get_one_line(measure, tmp_path, capsys):
+    run, folder = measure
+    for place, why in (("/proc/none", "No such file or directory"), (str(tmp_path / "measure"), "File exists")):
+        assert run("--folder", place, *POINT) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(f"malloc-bench: {place}") and said.endswith(f": {why}\n") and said.count("\n") == 1
+    assert run("--rounds", "1", *POINT) == 0
+    for file, text in (("machine.json", "{"), ("machine.json", "[]"), ("said.json", "[]"), ("said.json", "")):
+        before = (folder / file).read_text()
+        (folder / file).write_text(text)
+        capsys.readouterr()
+        assert run("--rounds", "2", *POINT) == 1
+        said = capsys.readouterr().err
+        assert said.startswith(f"malloc-bench: {folder / file}") and said.count("\n") == 1
+        (folder / file).write_text(before)
+    (folder / "machine.json").unlink()
+    assert run("--rounds", "2", *POINT) == 1
+    assert "has no machine.json, so that nothing says what its runs are of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("share", ["0", "-1", "2", "nan"])
+def test_a_share_is_a_share(measure, capsys, share):
+    run, _ = measure
+    assert run("--share", share, *POINT) == 1
+    assert (
+        capsys.readouterr().err == f"malloc-bench: --share {share}: this is no share, which is above 0 and at most 1\n"
+    )
+
+
+def test_only_what_is_measured_to_its_end_is_recorded(measure, tmp_path, monkeypatch, capsys):
+    run, folder = measure
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    monkeypatch.setattr(mallocs, "RECORDED", kept)
+    (kept / "blow-up.csv").write_text("of another program")
+    assert run("--rounds", "2", "--record", "--minutes", "0", *POINT) == 0
+    assert [file.name for file in kept.iterdir()] == ["blow-up.csv"]
+    assert run("--rounds", "2", *POINT) == 0
+    assert [file.name for file in kept.iterdir()] == ["blow-up.csv"]
+    assert run("--rounds", "2", "--record", *POINT) == 0
+    assert f"malloc-bench: {kept / 'tables.md'}\n" in capsys.readouterr().out
+    plots = {f"malloc-{measure}.{form}" for measure in ("wall", "peak_kib") for form in ("png", "svg")}
+    assert {file.name for file in kept.iterdir()} == {"blow-up.csv", "machine.json", "results.csv", "tables.md", *plots}
+    for name in ("results.csv", "machine.json", "tables.md"):
+        assert (kept / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_the_recorded_tables_are_made_of_the_recorded_runs(measure, tmp_path):
+    run, _ = measure
+    recorded = catalog.ROOT / "results" / "malloc"
+    copy = shutil.copytree(recorded, tmp_path / "copy")
+    (copy / "tables.md").unlink()
+    assert run("--folder", str(copy), "--report") == 0
+    assert (copy / "tables.md").read_bytes() == (recorded / "tables.md").read_bytes()
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Runs malloc-bench.sh in a checkout of its own, in which what it calls does nothing but write down that it was called;
+    gives what is written down, and the finished process."""
+    scripts, python = tmp_path / "scripts", tmp_path / "build" / "venv" / "bin" / "python"
+    for name in ("experiments/malloc-bench.sh", "lib.sh"):
+        (scripts / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(catalog.ROOT / "scripts" / name, scripts / name)
+    calls, tools = tmp_path / "calls", tmp_path / "tools"
+    stubs = [scripts / "building" / f"{name}.sh" for name in ("malloc", "mimalloc", "rivals")]
+    for stub in (*stubs, scripts / "experiments" / "venv.sh", tools / "gcc", python):
+        stub.parent.mkdir(parents=True, exist_ok=True)
+        stub.write_text(f'#!/bin/sh\necho {stub.stem} "$@" >>{calls}\ncase "$*" in *$REFUSED) exit 1; esac\n')
+        stub.chmod(0o755)
+    (tools / "dpkg-query").write_text("#!/bin/sh\necho installed\n")
+    (tools / "dpkg-query").chmod(0o755)
+    source = tmp_path / "malloc" / "benchmarks"
+    source.mkdir(parents=True)
+    for name in ("measure.c", "larson.c", "cxx-build.sh"):
+        (source / name).touch()
+
+    def run(*arguments, refused="nothing"):
+        calls.unlink(missing_ok=True)
+        done = subprocess.run(
+            [scripts / "experiments" / "malloc-bench.sh", *arguments], capture_output=True, text=True, check=False,
+            env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "REFUSED": refused},
+        )  # fmt: skip
+        return calls.read_text().splitlines(), done
+
+    return run
+
+
+def names(calls):
+    return [call.split()[0] for call in calls]
+
+
+def test_the_script_measures_below_build_and_records_when_it_is_told(script, tmp_path):
+    calls, done = script("--rounds", "1")
+    assert done.returncode == 0, done.stderr
+    order = ["venv", "python", "malloc", "malloc", "python", "mimalloc", "rivals", "gcc", "gcc", "python"]
+    assert names(calls) == order
+    assert f"--folder {tmp_path}/build/malloc/results --rounds 1 glibc= shardsweep=" in calls[-1]
+    assert not any("--record" in call for call in calls)
+    assert "--record" in script("--record")[0][-1]
+
+
+def test_the_script_refuses_before_it_builds(script):
+    for refused, before in (
+        ("--check", ["venv", "python"]),
+        ("libbump.so", ["venv", "python", "malloc", "malloc", "python"]),
+    ):
+        calls, done = script("--rounds", "1", refused=refused)
+        assert done.returncode == 1 and names(calls) == before
+
+
+@pytest.mark.parametrize("option", ["--report", "--help"])
+def test_the_script_builds_nothing_for_tables_and_help(script, option):
+    calls, done = script(option)
+    assert done.returncode == 0 and names(calls) == ["venv", "python"]
+
+
+def test_a_check_passes_over_libraries_that_are_not_built_yet(measure, tmp_path, capsys):
+    run, folder = measure
+    assert run("--check", "glibc=", "ours=/no/such.so") == 0
+    assert not folder.exists()
+    library = tmp_path / "library.so"
+    library.write_text("one")
+    assert run("--rounds", "1", *POINT, f"ours={library}") == 0
+    assert run("--check", *POINT, f"ours={library}", "theirs=/no/such.so") == 0
+    library.write_text("another")
+    capsys.readouterr()
+    assert run("--check", *POINT, f"ours={library}", "theirs=/no/such.so") == 1
+    assert "was measured with other libraries, by name ours: choose another folder" in capsys.readouterr().err
+    assert set(json.loads((folder / "machine.json").read_text())["libraries"]) == {"glibc", "ours"}

@@ -46,9 +46,16 @@ def test_intervals_are_those_of_the_tables():
         if build != "ms-64k":
             wanted = ratios.loc[build]
             assert ratio == pytest.approx(wanted["ratio"])
-            assert (low, high) == pytest.approx((wanted["low"], wanted["high"]), rel=0.01)
+            assert (low, high) == (wanted["low"], wanted["high"])
             compared += 1
     assert compared == 3
+
+
+def test_an_end_of_an_interval_that_is_not_there_is_none():
+    table = tidy.frame([*times("a", [1.0, 2, 3], "collections"), *times("b", [0.0, 1, 1], "collections")])
+    (panel,) = overview.data(table)["cells"][0]["panels"]
+    ratio, low, high = panel["ratios"]["b"][panel["builds"].index("a")]
+    assert ratio == 2 and low > 0 and high is None
 
 
 def test_a_baseline_of_zero_is_none_and_nothing_measured_has_no_plot():

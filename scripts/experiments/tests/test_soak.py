@@ -19,6 +19,11 @@ def samples(trend):
     return pd.Series(1000 * (1 + trend(time)) + noise)
 
 
+def judge(some):
+    """The verdict on samples at equal intervals."""
+    return soak.judge(pd.Series(range(len(some))), some, "memory")
+
+
 @pytest.mark.parametrize(
     ("trend", "rises"),
     [
@@ -31,23 +36,39 @@ def samples(trend):
     ],
 )
 def test_only_what_grows_after_the_warm_up_rises(trend, rises):
-    assert soak.judge(samples(trend), "memory").rises == rises
+    assert judge(samples(trend)).rises == rises
 
 
 def test_growth_is_that_of_the_judged_time():
-    verdict = soak.judge(samples(lambda time: 0.3 * time), "memory")
+    verdict = judge(samples(lambda time: 0.3 * time))
     assert verdict.growth == pytest.approx(300 * (1 - soak.WARM_UP), rel=0.15)
 
 
 def test_missing_samples_are_left_out():
     some = samples(lambda time: 0.3 * time)
     some[::2] = np.nan
-    assert soak.judge(some, "live").rises
+    assert judge(some).rises
+
+
+def test_the_warm_up_is_a_share_of_the_time_and_not_of_the_samples():
+    # The process was stopped again and again after the warm-up: two thirds of its samples are of that.
+    seconds = pd.Series([*range(0, 300), *range(300, 1000, 4)])
+    filling = pd.Series(np.minimum(seconds, 300) * 10.0)
+    verdict = soak.judge(seconds, filling, "memory")
+    assert (verdict.growth, verdict.median) == (0, 3000)
+
+
+def test_growth_is_by_time_where_samples_are_missing():
+    seconds = pd.Series([*range(0, 650), *range(900, 1000)])
+    verdict = soak.judge(seconds, 1000 + 0.5 * seconds, "memory")
+    # From the middle of the first part after the warm-up to that of the last one.
+    assert verdict.growth == pytest.approx(0.5 * 1000 * (1 - soak.WARM_UP) * (1 - 1 / soak.PARTS), rel=0.05)
 
 
 def test_too_few_samples_are_no_verdict():
-    with pytest.raises(UserError, match="too few samples"):
-        soak.judge(pd.Series([1.0, 2.0, 3.0]), "live")
+    for some in ([1.0, 2.0, 3.0], [1.0], []):
+        with pytest.raises(UserError, match="too few samples"):
+            judge(pd.Series(some, dtype=float))
 
 
 def test_a_file_is_judged_and_plotted(tmp_path, capsys):

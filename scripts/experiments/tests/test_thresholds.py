@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shardsweep import tables, tidy
-from shardsweep.thresholds import Fit
+from shardsweep.thresholds import Fit, can_be_found
 
 
 def test_two_sizes_have_the_curve_that_goes_through_both():
@@ -79,3 +79,19 @@ def test_estimates_have_a_table_with_repeats_pooled_and_time_outs_marked():
     assert cells[:4] == ["lusearch", "ms-64k", "24", "9.0*"] and cells[-1] == "20"
     assert "*: in the next smaller heap it was too slow" in table.note
     assert tables.estimates(tidy.frame([slow])) == []
+
+
+def test_the_path_of_a_search_has_no_estimate():
+    searched = [row for heap, passed in ((8, 1), (6, 1), (5, 0), (4, 0)) for row in trial(heap, passed, 1 - passed)]
+    assert tables.estimates(tidy.frame(searched)) == []
+    (table,) = tables.estimates(tidy.frame([*searched, *trial(6, 0, 1)]))
+    assert table.rows[0][-1] == "5"
+
+
+@pytest.mark.parametrize(
+    ("passed", "failed", "can"),
+    [([1, 1, 0], [0, 0, 1], False), ([2, 1, 0], [0, 0, 1], True), ([0, 1, 1], [2, 1, 0], True),
+     ([2, 2], [0, 0], False), ([0, 0], [2, 2], False), ([], [], False)],
+)  # fmt: skip
+def test_runs_tell_where_some_end_otherwise_and_some_size_was_run_again(passed, failed, can):
+    assert can_be_found(passed, failed) == can

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Whether a result is of the code of the checkout, and how its commit is shown."""
+
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from shardsweep import catalog
+from shardsweep.files import read_checked, read_json
+from shardsweep.record import RESULTS
+
+UNMEASURED = "unmeasured.yml"
+# Records differ in how many digits of a commit they have: no fewer than these, by which a commit is shown.
+DIGITS = 7
+UNKNOWN = "unknown"
+
+_NO_CODE = (":!*.md", ":!*/test/*", ":!*/tests/*", ":!*/tests.rs")
+# The Serviceability Agent runs in a process of its own; its patch adds to the JVM a table that only it reads. The malloc is in no
+# plugin; of the build that loads it, and of other mallocs, nothing is claimed.
+_NO_COLLECTOR = (
+    ":!openjdk/src/jdk.hotspot.agent/*",
+    ":!openjdk/patches/*-agent.patch",
+    ":!policy/src/malloc/*",
+    ":!scripts/building/*malloc.sh",
+    ":!scripts/building/rivals.sh",
+    ":!scripts/building/dacapo.sh",
+)
+_CARGO = ("Cargo.toml", "Cargo.lock")
+# Of policy/src, what the malloc is made of.
+POLICY_OF_MALLOC = ("config", "lib", "marks", "pages", "prefetch", "size_class", "spare", "sync", "thread_free")
+# What results depend on, by what was measured: a commit that differs from the checkout in one of these has other code.
+# Presets are not among them: a data set has the grid that it was measured by.
+_OF_COLLECTORS = (
+    *_CARGO,
+    "policy",
+    "mmtk",
+    "openjdk",
+    "benchmarks",
+    ":(glob)configs/*.yml",
+    "scripts/building",
+    "scripts/experiments/shardsweep/launch.py",
+    *_NO_CODE,
+    *_NO_COLLECTOR,
+)
+_OF_MALLOC = (
+    *_CARGO,
+    "malloc",
+    "policy/Cargo.toml",
+    "policy/src/malloc",
+    *(f"policy/src/{name}.rs" for name in POLICY_OF_MALLOC),
+    ":(glob)scripts/building/*malloc.sh",
+    "scripts/building/rivals.sh",
+    *_NO_CODE,
+)
+COLLECTORS, MALLOC, SOAK = "collectors", "malloc", "soak"
+CODE = {COLLECTORS: _OF_COLLECTORS, MALLOC: _OF_MALLOC, SOAK: (*_OF_COLLECTORS, "scripts/testing/soak")}
+
+
+class Unmeasured(BaseModel):
+    """A commit whose code nothing runs that was measured of a collector."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
+    why: str
+
+
+def unmeasured() -> list[Unmeasured]:
+    """The commits that make no result of a collector stale."""
+    return read_checked(RESULTS / UNMEASURED, list[Unmeasured])
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The commits of a result as they are shown, the processors, and whether all commits are `fresh`; else `stale`. Each
+    is `unknown` where none was recorded."""
+
+    commits: str
+    processors: str
+    state: str
+
+
+def origin(revisions: Iterable[str], processors: Iterable[str], of: str = COLLECTORS) -> Origin:
+    """Where a result is from that is of those revisions and processors. Two records of one commit are one."""
+    known = sorted(set(revisions))
+    states = {state(each, of) for each in known} or {UNKNOWN}
+    return Origin(
+        ", ".join(dict.fromkeys(map(shown, known))) or UNKNOWN,
+        ", ".join(sorted(set(processors))) or UNKNOWN,
+        states.pop() if len(states) == 1 else "stale",
+    )
+
+
+def recorded_origin(file: Path, of: str = COLLECTORS) -> Origin:
+    """Where a result is from whose facts are in that file; unknown where it is not there, or does not say."""
+    facts = read_json(file, "restore it") if file.is_file() else {}
+    revision, processor = facts.get("revision", UNKNOWN), facts.get("machine", {}).get("processor", UNKNOWN)
+    return origin([revision], [processor], of)
+
+
+def shown(revision: str) -> str:
+    """The first digits of a commit; what follows it, as `-dirty`, stays."""
+    commit, dash, rest = revision.partition("-")
+    return f"{commit[:DIGITS]}{dash}{rest}"
+
+
+@cache
+def state(commit: str, of: str = COLLECTORS) -> str:
+    """Whether what results depend on is that of the checkout, but for unmeasured commits: `fresh` or `stale`; `stale` too
+    where git does not know the commit, as with a tree that no commit has. An unknown commit has an unknown state."""
+    if commit == UNKNOWN:
+        return UNKNOWN
+    if "-dirty" in commit or _git("diff", "--quiet", "HEAD", of=of) is None:
+        return "stale"
+    since = _git("log", "--format=%H", f"{commit}...HEAD", of=of)
+    without = {each.commit for each in unmeasured()} if of != MALLOC else set()
+    return "stale" if since is None or set(since.split()) - without else "fresh"
+
+
+def _git(*command: str, of: str) -> str | None:
+    """What git says of the code that was measured; None where it fails."""
+    whole = ["git", "-C", str(catalog.ROOT), *command, "--", *CODE[of]]
+    try:
+        done = subprocess.run(whole, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
+    return done.stdout if done.returncode == 0 else None

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Tables and plots of a malloc measurement: each allocator relative to one of them, and ours to the best of the others."""
+
+from pathlib import Path
+
+import pandas as pd
+from scipy import stats
+
+from shardsweep import draw, malloc_runs
+from shardsweep.errors import UserError
+from shardsweep.figures import Figure, Series
+from shardsweep.files import write_whole
+
+TABLES = "tables.md"
+OURS = "shardsweep"
+# Of these, what they hold is that of a queue whose length is chance.
+MEMORY_BY_CHANCE = ("xmalloc-test",)
+# The column of a measure, its title, and the programs without it.
+MEASURES = (("wall", "Time", ()), ("peak_kib", "Peak resident memory", MEMORY_BY_CHANCE))
+# Frees nothing: it says what the programs cost without an allocator, and is no competitor.
+BOUND = "bump"
+
+
+def write(folder: Path, baseline: str) -> Path:
+    """Writes tables and plots of the folder's runs into it, and returns the file of the tables. Raises UserError if there
+    is no run."""
+    rows = malloc_runs.read(folder)
+    if rows.empty:
+        raise UserError(f"{folder} has no measurement yet")
+    points = rows.groupby(["program", "threads", "allocator"], sort=False)
+    table = points[["wall", "peak_kib"]].median().reset_index()
+    runs = sorted({points.size().min(), points.size().max()})
+    head = f"Medians of {' to '.join(map(str, runs))} runs, relative to {baseline}. Below 1 is better. `{BOUND}` frees nothing.\n"
+    parts = [head]
+    for column, title, left_out in MEASURES:
+        relative = ratios(table[~table["program"].isin(left_out)], column, baseline)
+        parts.append(f"## {title}\n\n" + "\n".join(_lines(relative)) + "\n")
+        _plot(folder, relative, column, f"{title}, relative to {baseline}")
+    parts.append(_goals(table))
+    write_whole(folder / TABLES, "\n".join(parts))
+    return folder / TABLES
+
+
+def ratios(table: pd.DataFrame, column: str, baseline: str) -> pd.DataFrame:
+    """By program and threads the column of each allocator, relative to the baseline's."""
+    wide = table.pivot(index=["program", "threads"], columns="allocator", values=column)
+    if baseline not in wide:
+        raise UserError(f"the baseline {baseline} was not measured: {', '.join(wide)}")
+    order = [name for name in table["allocator"].unique() if name in wide]
+    return wide[order].div(wide[baseline], axis=0).dropna(subset=[each for each in order if each != BOUND])
+
+
+def _lines(relative: pd.DataFrame) -> list[str]:
+    """The lines of a table in Markdown."""
+    means = relative.apply(lambda column: stats.gmean(column.dropna()))
+    head = ["program", "threads", *relative.columns]
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
+    for (program, threads), row in relative.iterrows():
+        cells = ("" if pd.isna(value) else f"{value:.2f}" for value in row)
+        lines.append(f"| {program} | {threads} | " + " | ".join(cells) + " |")
+    return [*lines, "| geometric mean | | " + " | ".join(f"{value:.3f}" for value in means) + " |"]
+
+
+def _goals(table: pd.DataFrame) -> str:
+    """Ours against the best of the mimallocs, point by point, and secure mode against ours."""
+    rivals = [name for name in table["allocator"].unique() if name.startswith("mimalloc")]
+    lines = []
+    for column, title, left_out in MEASURES:
+        rows = table[~table["program"].isin(left_out)]
+        wide = rows.pivot(index=["program", "threads"], columns="allocator", values=column)
+        if OURS in wide and rivals:
+            best = wide[rivals].min(axis=1)
+            lines.append(f"{title} of {OURS} relative to the best of {', '.join(rivals)} {_spread(wide[OURS] / best)}")
+        if OURS in wide and f"{OURS}-secure" in wide:
+            lines.append(f"{title} of secure mode relative to {OURS} {_spread(wide[f'{OURS}-secure'] / wide[OURS])}")
+    return "\n".join(lines) + "\n"
+
+
+def _spread(against: pd.Series) -> str:
+    """Mean and worst of ratios by program and threads."""
+    against = against.dropna()
+    programs = against.groupby("program").apply(stats.gmean)
+    worst = against.idxmax()
+    return (
+        f"at each point: geometric mean {stats.gmean(against):.3f}; of a program's numbers of threads at most "
+        f"{programs.max():.2f}, {programs.idxmax()}; of all points at most {against.max():.2f}, "
+        f"{worst[0]} with {worst[1]} threads.\n"
+    )
+
+
+def _plot(folder: Path, relative: pd.DataFrame, column: str, title: str) -> None:
+    """A group of bars a program, at the most threads that it was run with. As many allocators as there are colours."""
+    most = relative.reset_index().groupby("program", sort=False).last()
+    series = [
+        Series(name, list(most.index), [float(value) for value in most[name]])
+        for name in relative.columns[: len(draw.COLOURS)]
+    ]
+    figure = Figure(f"malloc-{column}", f"{title}, at most threads", "", "ratio", series, bars=True)
+    draw.files(figure, folder)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Recording sweeps as a data set: what is refused, what is told, and that nothing is left half done."""
+
+import json
+
+import pytest
+
+from shardsweep import grid, point, progress, record, report, sweep, tidy
+from shardsweep.errors import UserError
+
+GRID = grid.check({"minheap": {"builds": ["ms-64k"], "threads": [1, 2]}}, "here")
+FACTS = {"machines": [], "java": "17", "revision": "abc", "packages": {}, "builds": {}}
+
+
+def swept(folder, *minheaps):
+    """The folder of a sweep in which so many of its points are measured."""
+    folder.mkdir(parents=True)
+    (folder / "grid.yml").write_text(grid.dump(GRID))
+    (folder / "machine.json").write_text(json.dumps(FACTS))
+    (folder / "points").mkdir()
+    for each, value in zip(grid.points(GRID), minheaps, strict=False):
+        row = {
+            "build": "ms-64k", "plan": "MarkSweep", "block": 65536, "accounting": "page", "benchmark": "lusearch",
+            "threads": each.threads, "heap": None, "invocation": 0, "iteration": 0, "metric": "minheap",
+            "value": value, "unit": "MiB",
+        }  # fmt: skip
+        file = point.result_file(folder, each)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"rows": [row], "notes": [], "machine": {"processor": "Fast 1"}}))
+    return folder
+
+
+def content(folder):
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_a_data_set_is_replaced_as_a_whole(tmp_path):
+    target = record.record("minheap", [swept(tmp_path / "first", 3, 4)], tmp_path / "results")
+    (target / "plots" / "of-another-grid.svg").touch()
+    assert record.record("minheap", [swept(tmp_path / "second", 5, 6)], tmp_path / "results") == target
+    assert list(tidy.read(target / "results.csv")["value"]) == [5, 6]
+    assert not (target / "plots" / "of-another-grid.svg").exists()
+    assert [file.name for file in (tmp_path / "results").iterdir()] == ["minheap"]
+    assert "<title>Shardsweep: minheap</title>" in (target / "report.html").read_text()
+
+
+@pytest.mark.parametrize("name", record.RESERVED)
+def test_folders_of_other_forms_have_their_names_for_themselves(tmp_path, name):
+    assert (record.RESULTS / name).is_dir()
+    with pytest.raises(UserError, match=f"'{name}' is no name for a data set"):
+        record.record(name, [swept(tmp_path / "one", 3, 4)], tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_folder_that_is_no_data_set_is_left_alone(tmp_path):
+    there = tmp_path / "results" / "thesis"
+    there.mkdir(parents=True)
+    (there / "results.csv").write_text("mine")
+    with pytest.raises(UserError, match=r"thesis is not the folder of a data set: it has no grid\.yml"):
+        record.record("thesis", [swept(tmp_path / "one", 3, 4)], tmp_path / "results")
+    assert content(tmp_path / "results") == {"thesis/results.csv": b"mine"}
+
+
+def test_a_sweep_that_is_not_at_its_end_is_refused(tmp_path, capsys):
+    folder = swept(tmp_path / "one", 3)
+    log = progress.job_log(folder, grid.points(GRID)[1])
+    log.parent.mkdir(parents=True)
+    for text in (None, "a job at work\n"):
+        if text:
+            log.write_text(text)
+        with pytest.raises(UserError, match="one is not at its end: 1 of 2 points are to be measured yet"):
+            record.record("minheap", [folder], tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+    log.write_text("shardsweep: the disk is full\n")
+    record.record("minheap", [folder], tmp_path / "results")
+    failed = grid.points(GRID)[1].id
+    assert capsys.readouterr().err == f"shardsweep: {folder}: {failed} has failed: the disk is full\n"
+
+
+def test_an_interruption_leaves_the_data_set_as_it_was(tmp_path, monkeypatch):
+    target = record.record("minheap", [swept(tmp_path / "first", 3, 4)], tmp_path / "results")
+    before = content(tmp_path / "results")
+    second = swept(tmp_path / "second", 5, 6)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    for module, name in ((tidy, "write"), (record, "write_whole"), (report, "write")):
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                record.record("minheap", [second], tmp_path / "results")
+        assert content(tmp_path / "results") == before
+    record.record("minheap", [second], tmp_path / "results")
+    assert list(tidy.read(target / "results.csv")["value"]) == [5, 6]
+
+
+def test_sittings_have_names_of_their_own(tmp_path):
+    folders = [swept(tmp_path / name / "full", 3, 4) for name in ("monday", "tuesday")]
+    for again in (folders, [folders[0], folders[0]]):
+        with pytest.raises(UserError, match="two folders are called full, which is the name of a sitting"):
+            record.record("minheap", again, tmp_path / "results")
+    target = record.record("minheap", [folders[0], folders[1].rename(tmp_path / "other")], tmp_path / "results")
+    assert sweep.read_machine(target)["sittings"] == {"full": "abc", "other": "abc"}
