@@ -410,7 +410,8 @@ jlong ThirdPartyHeap::soft_reference_max_age() const {
 
 void ThirdPartyHeap::initialize_serviceability() {
   _memory_pool = new ThirdPartyHeapMemoryPool(this);
-  _memory_manager.add_pool(_memory_pool);
+  // An initial mark frees nothing: thresholds are not compared with what is in use after it.
+  _memory_manager.add_pool(_memory_pool, false /* always_affected_by_gc */);
   _memory_manager.set_num_gc_threads(ParallelGCThreads);
   _counters = new ThirdPartyHeapCounters(this);
 }

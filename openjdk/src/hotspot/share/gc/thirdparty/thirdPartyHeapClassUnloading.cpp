@@ -4,8 +4,10 @@
 #include "precompiled.hpp"
 #include "classfile/classLoaderData.hpp"
 #include "classfile/classLoaderDataGraph.hpp"
+#include "classfile/javaClasses.hpp"
 #include "classfile/systemDictionary.hpp"
 #include "code/codeCache.hpp"
+#include "code/dependencies.hpp"
 #include "code/nmethod.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
@@ -15,6 +17,7 @@
 #include "memory/iterator.hpp"
 #include "memory/metaspace.hpp"
 #include "memory/metaspaceUtils.hpp"
+#include "oops/access.inline.hpp"
 #include "oops/klass.hpp"
 #include "runtime/globals.hpp"
 #if INCLUDE_JVMCI
@@ -52,9 +55,42 @@ void ThirdPartyHeapClassUnloading::visit_class_loader_data(void* class_loader_da
   ((ClassLoaderData*)class_loader_data)->oops_do(&closure, ClassLoaderData::_claim_strong);
 }
 
+// An nmethod that dies is taken off the lists of its call sites' contexts. It refers to each site where that was before objects
+// moved, as nothing is told of its oops; and so does that copy of the site to its context, whose new copy has the list's head.
+class ThirdPartyHeapContextForwarder : public NMethodClosure {
+  BoolObjectClosure* const _is_alive;
+  OopClosure* const        _forward;
+
+  void forward_context(oop call_site) {
+    oop context = java_lang_invoke_CallSite::context_no_keepalive(call_site);
+    if (_is_alive->do_object_b(context)) {
+      _forward->do_oop(&context);
+      RawAccess<>::oop_store_at(call_site, java_lang_invoke_CallSite::context_offset(), context);
+    }
+  }
+
+public:
+  ThirdPartyHeapContextForwarder(BoolObjectClosure* is_alive, OopClosure* forward) : _is_alive(is_alive), _forward(forward) {}
+
+  virtual void do_nmethod(nmethod* nm) {
+    if (nm->has_flushed_dependencies()) {
+      return;
+    }
+    for (Dependencies::DepStream dependencies(nm); dependencies.next(); ) {
+      if (dependencies.type() == Dependencies::call_site_target_value) {
+        forward_context(dependencies.argument_oop(0));
+      }
+    }
+  }
+};
+
 void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosure* forward) {
   assert(_is_marking, "classes are not held weakly");
   _is_marking = false;
+  if (!ThirdPartyHeap::heap()->supports_object_pinning()) {
+    ThirdPartyHeapContextForwarder forwarder(is_alive, forward);
+    ThirdPartyHeapNMethods::nmethods_do(&forwarder);
+  }
   const bool unloaded = SystemDictionary::do_unloading(NULL /* timer */);
   CodeCache::do_unloading(is_alive, unloaded);
   ThirdPartyHeapNMethods::remove_dead();

@@ -43,7 +43,7 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
     _tracer(cause),
     _start(heap->used()),
     _metaspace_before(MetaspaceUtils::get_combined_statistics()),
-    _stats(heap->memory_manager(), cause, action(pause)),
+    _stats(heap->memory_manager(), cause, action(pause), pause != THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK /* usage thresholds */),
     _counters(heap->counters()->collector()),
     _cpu_time(&_tracer),
     _time(title(pause), NULL /* the tracer has a phase for it */, cause, true /* log_heap_usage */),
@@ -97,6 +97,7 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   }
   if (_pause != THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {
     log_references();
+    _tracer.report_gc_reference_stats(_heap->discovered_references());
   }
   _tracer.report_end(_heap);
   _heap->counters()->update_all();

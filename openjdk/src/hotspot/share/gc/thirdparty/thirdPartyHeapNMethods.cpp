@@ -135,6 +135,12 @@ void ThirdPartyHeapNMethodList::oops_do(int from, int to, OopClosure* closure) c
   }
 }
 
+void ThirdPartyHeapNMethods::nmethods_do(NMethodClosure* closure) {
+  for (int i = 0; i < _all.length(); i++) {
+    closure->do_nmethod(_all.at(i).nm);
+  }
+}
+
 void ThirdPartyHeapNMethods::oops_do(OopClosure* closure) {
   _all.oops_do(0, _all.length(), closure);
 }

@@ -7,6 +7,7 @@
 #include "memory/allocation.hpp"
 #include "utilities/growableArray.hpp"
 
+class NMethodClosure;
 class OopClosure;
 class nmethod;
 
@@ -63,6 +64,7 @@ public:
   static void add(nmethod* nm);
   static void remove(nmethod* nm);
 
+  static void nmethods_do(NMethodClosure* closure);
   // The constants of all nmethods.
   static void oops_do(OopClosure* closure);
 

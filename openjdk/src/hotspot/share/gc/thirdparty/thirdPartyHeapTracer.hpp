@@ -9,7 +9,8 @@
 
 class ThirdPartyHeap;
 
-// The flight recorder's events of one collection, which is one pause and lasts as long as this object.
+// The flight recorder's events of one pause, which lasts as long as this object. Where marking runs beside the mutators, a
+// collection has two.
 class ThirdPartyHeapTracer : public GCTracer {
 private:
   STWGCTimer _timer;
