@@ -4,7 +4,7 @@
 
 use crate::active_plan::mutator_ref;
 use crate::slot::{OopSlice, OopSlot};
-use crate::{abi, heap, OpenJDK};
+use crate::{abi, heap, recent_copies, OpenJDK};
 use mmtk::plan::BarrierSelector;
 use mmtk::util::metadata::side_metadata::SideMetadataSpec;
 use mmtk::util::{Address, ObjectReference, VMMutatorThread, VMThread};
@@ -81,7 +81,7 @@ pub unsafe fn remember_object<const COMPRESSED: bool>(raw: abi::Mutator, object:
     }
 }
 
-/// Has `count` slots from `start` on scanned in the next partial collection.
+/// Has `count` slots from `start` on scanned in the next partial collection, if that is not settled yet.
 ///
 /// # Safety
 /// As for [`with_mutator`].
@@ -90,7 +90,12 @@ pub unsafe fn remember_slots<const COMPRESSED: bool>(
     start: Address,
     count: usize,
 ) {
-    let slots = OopSlice::new(start, count);
+    let slots = OopSlice::<COMPRESSED>::new(start, count);
+    let end = start + slots.bytes();
+    // Without a slot, it may be the end of the array.
+    if count == 0 || recent_copies::cover(start.as_usize()..end.as_usize()) {
+        return;
+    }
     // SAFETY: promised by the caller.
     unsafe {
         with_mutator::<COMPRESSED>(raw, |mutator| {

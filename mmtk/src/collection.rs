@@ -4,7 +4,7 @@
 use crate::active_plan::mutator_ref;
 use crate::references::DISCOVERY;
 use crate::trigger::HeapSize;
-use crate::{abi, heap, phases, roots, upcalls, OpenJDK};
+use crate::{abi, heap, phases, recent_copies, roots, upcalls, OpenJDK};
 use mmtk::plan::Pause;
 use mmtk::util::alloc::AllocationError;
 use mmtk::util::heap::GCTriggerPolicy;
@@ -54,6 +54,7 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
         #[cfg(feature = "shardsweep")]
         mmtk::shardsweep::cancel_purge(heap::mmtk::<COMPRESSED>());
         upcalls::stop_all_mutators(worker.0);
+        recent_copies::forget();
         roots::begin_collection();
         begin_discovery::<COMPRESSED>();
         phases::schedule::<COMPRESSED>();

@@ -34,6 +34,7 @@ mod options;
 mod own_memory;
 mod phases;
 mod plans;
+mod recent_copies;
 mod references;
 mod roots;
 mod scanning;

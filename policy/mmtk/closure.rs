@@ -12,6 +12,7 @@ use crate::plan::VectorObjectQueue;
 use crate::scheduler::{GCWorker, WorkBucketStage};
 use crate::util::ObjectReference;
 use crate::vm::{ObjectModel, Scanning, VMBinding};
+use crate::GcStatus;
 use std::time::Instant;
 
 /// After so many objects a worker looks whether others need work: a multiple of what that costs.

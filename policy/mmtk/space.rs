@@ -260,6 +260,14 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         });
     }
 
+    /// The object that `address` lies in, if that is in this space.
+    pub(crate) fn object_at(&self, address: Address) -> Option<ObjectReference> {
+        // SAFETY: callers hold a reference to the object, which keeps it.
+        let start = self.address_in_space(address).then(|| unsafe { self.heap().object_at(address.as_usize()) })?;
+        // SAFETY: that is an address in the heap.
+        ObjectReference::from_raw_address(unsafe { Address::from_usize(start) })
+    }
+
     fn map_chunk(&self, start: Address, tls: VMThread) {
         let common = &self.common;
         let name = common.name;

@@ -15,7 +15,7 @@
 //! A collection is partial unless the program asks for one, the one before did not free what a thread waits for, or a full one
 //! pays, see [`Cycle`].
 
-use crate::plan::barriers::{BarrierSelector, ObjectBarrier};
+use crate::plan::barriers::{BarrierSelector, BarrierSemantics, ObjectBarrier};
 use crate::plan::generational::barrier::GenObjectBarrierSemantics;
 use crate::plan::generational::gc_work::GenNurseryTrace;
 use crate::plan::generational::global::{GenerationalPlan, GenerationalPlanExt};
@@ -37,6 +37,7 @@ use crate::util::heap::VMRequest;
 use crate::util::metadata::extract_side_metadata;
 use crate::util::metadata::side_metadata::SideMetadataContext;
 use crate::util::{Address, ObjectReference, VMMutatorThread, VMWorkerThread};
+use crate::vm::slot::MemorySlice;
 use crate::vm::{ObjectModel, VMBinding};
 use crate::MMTK;
 use enum_map::EnumMap;
@@ -276,6 +277,52 @@ impl<VM: VMBinding> GenerationalPlanExt<VM> for StickyMarkSweep<VM> {
     }
 }
 
+/// What the barrier does with what it finds: what it does under other generational plans, but for an array that references are
+/// copied into. That is remembered as a whole, as if it were stored into. A note of the slots of each copy would be one of many, which
+/// add up where nothing is allocated that would make a collection come.
+struct StickyBarrier<VM: VMBinding> {
+    plan: &'static StickyMarkSweep<VM>,
+    remembered: GenObjectBarrierSemantics<VM, StickyMarkSweep<VM>>,
+}
+
+impl<VM: VMBinding> StickyBarrier<VM> {
+    /// Takes note that `object` is remembered. False if it is already, or young.
+    fn log(object: ObjectReference) -> bool {
+        let unlogged = Self::UNLOG_BIT_SPEC;
+        unlogged.load_atomic::<VM, u8>(object, None, Ordering::Relaxed) != 0
+            && unlogged.fetch_and_metadata::<VM, u8>(object, 0, Ordering::SeqCst) != 0
+    }
+}
+
+impl<VM: VMBinding> BarrierSemantics for StickyBarrier<VM> {
+    type VM = VM;
+
+    fn flush(&mut self) {
+        self.remembered.flush();
+    }
+
+    fn object_reference_write_slow(
+        &mut self,
+        object: ObjectReference,
+        slot: VM::VMSlot,
+        target: Option<ObjectReference>,
+    ) {
+        self.remembered.object_reference_write_slow(object, slot, target);
+    }
+
+    fn memory_region_copy_slow(&mut self, source: VM::VMMemorySlice, copy: VM::VMMemorySlice) {
+        match self.plan.ms.object_at(copy.start()) {
+            Some(array) if Self::log(array) => self.remembered.object_probable_write_slow(array),
+            Some(_) => {}
+            None => self.remembered.memory_region_copy_slow(source, copy),
+        }
+    }
+
+    fn object_probable_write_slow(&mut self, object: ObjectReference) {
+        self.remembered.object_probable_write_slow(object);
+    }
+}
+
 pub(crate) fn create_sticky_mark_sweep_mutator<VM: VMBinding>(
     tls: VMMutatorThread,
     mmtk: &'static MMTK<VM>,
@@ -290,7 +337,7 @@ pub(crate) fn create_sticky_mark_sweep_mutator<VM: VMBinding>(
         prepare_func: &ms_mutator_prepare,
         release_func: &ms_mutator_release,
     };
-    let semantics = GenObjectBarrierSemantics::new(mmtk, sticky);
-    let barrier = Box::new(ObjectBarrier::new(semantics));
+    let remembered = GenObjectBarrierSemantics::new(mmtk, sticky);
+    let barrier = Box::new(ObjectBarrier::new(StickyBarrier { plan: sticky, remembered }));
     MutatorBuilder::new(tls, mmtk, config).barrier(barrier).build()
 }

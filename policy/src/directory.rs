@@ -238,6 +238,23 @@ impl<C: Config> Directory<C> {
         &self.chunk_of(page).blocks[page % CHUNK_PAGES]
     }
 
+    /// The page at which the block or the large object begins that `page` is of.
+    pub fn start_of(&self, page: Page) -> Page {
+        let mut word = page / 64;
+        let mut up_to = u64::MAX >> (63 - page % 64);
+        loop {
+            let first = word * 64;
+            let starts = &self.chunk_of(first).starts[first % CHUNK_PAGES / 64];
+            let starts = starts.load(Relaxed) & up_to;
+            if starts != 0 {
+                return first + starts.ilog2() as usize;
+            }
+            // A large object may begin chunks before.
+            word -= 1;
+            up_to = u64::MAX;
+        }
+    }
+
     /// The block that `link` leads to.
     #[inline]
     pub fn block(&self, link: Link) -> &Block {

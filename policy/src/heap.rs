@@ -2,7 +2,7 @@
 //! What all threads share: the chunks of the heap, and the pools of blocks that no thread owns.
 
 use crate::block::{Block, State};
-use crate::config::Config;
+use crate::config::{Config, LOG_PAGE_BYTES};
 use crate::directory::{Chunk, Directory, Page};
 use crate::marks::MarkBits;
 use crate::pages::CHUNK_PAGES;
@@ -180,6 +180,19 @@ impl<C: Config> Heap<C> {
 
     pub(crate) fn block(&self, link: Link) -> &Block {
         self.directory.block(link)
+    }
+
+    /// Address of the object that `address` lies in: of its cell, or of the large object.
+    ///
+    /// # Safety
+    /// The object is in this heap and in use, and stays so meanwhile.
+    pub unsafe fn object_at(&self, address: usize) -> usize {
+        let page = (address - self.directory.address(0)) >> LOG_PAGE_BYTES;
+        let block = self.directory.header(self.directory.start_of(page));
+        match block.state() {
+            State::Large => block.start(),
+            _ => block.start() + block.shape().cell_at(address - block.start()),
+        }
     }
 
     /// Takes a block of `bin` that may have free cells.

@@ -100,6 +100,11 @@ impl Shape {
         set(offset >> LOG_PAGE_BYTES..last + 1)
     }
 
+    /// The offset at which the cell begins that the byte at `offset` is of.
+    pub fn cell_at(self, offset: usize) -> usize {
+        offset - (offset - self.first as usize) % self.cell_bytes()
+    }
+
     /// Whether a cell begins at `offset`.
     pub fn is_cell(self, offset: usize) -> bool {
         offset

@@ -297,6 +297,11 @@ impl<C: Config> Model<C> {
             let (first, last) = unsafe { (word(cell).read(), word(cell + bytes - 8).read()) };
             assert_eq!(first, cell, "an object was overwritten");
             assert!(bytes == 8 || last == !cell, "an object was overwritten");
+            for inside in [cell, cell + bytes / 2, cell + bytes - 1] {
+                // SAFETY: the object is in use.
+                let found = unsafe { self.space.heap.object_at(inside) };
+                assert_eq!(found, cell, "the object that {inside:#x} lies in");
+            }
         }
         let mut kept = self.live.clone();
         match scope {
