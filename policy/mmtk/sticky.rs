@@ -145,7 +145,7 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
         let cost = self.began.get_mut().unwrap().elapsed().as_nanos() as u64;
         self.charged_after.store(self.ms.charged_pages(), Ordering::Relaxed);
         if self.full.load(Ordering::Relaxed) {
-            self.cycle = Cycle::begin(cost, free);
+            self.cycle.begin(cost, free);
         } else {
             self.cycle.add_partial(cost, free);
         }

@@ -5,27 +5,47 @@
 //! threads can allocate after each of them. A partial collection frees less than the one before, because old garbage piles
 //! up. A page costs least if a cycle ends when one more partial collection would cost more a page than the cycle so far (the
 //! marginal value theorem: E. L. Charnov, "Optimal Foraging", Theoretical Population Biology 9, 1976).
+//!
+//! Where most of what is young survives, no partial collection pays. That can be seen only afterwards: of a cycle whose
+//! pages cost more than those of its full collection alone. Then full collections follow each other: one, and each time that
+//! partial ones have been tried again in vain, about twice as many.
+
+/// Full collections in a row, at most, before partial ones are tried again.
+const MOST_SKIPPED: u32 = 31;
 
 /// What the collections of one cycle have cost and yielded. Costs are in any one unit of time, yields in pages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cycle {
+    /// The cost of the full collection, and how many pages it has left free.
+    full: (u64, usize),
     cost: u64,
     yielded: usize,
     /// Pages that are free after the last collection.
     free: usize,
     /// The last partial collection, if there was one: its cost, and by how many pages less it has left free than the one before.
     partial: Option<(u64, usize)>,
+    /// How many cycles from this one on have no partial collection.
+    skipped: u32,
+    /// How many there were when partial ones were last tried in vain.
+    skipped_before: u32,
 }
 
 impl Cycle {
-    /// The cycle that a full collection begins, which cost that much and left `free` pages to allocate.
-    pub fn begin(cost: u64, free: usize) -> Self {
-        Self {
-            cost,
-            yielded: free,
-            free,
-            partial: None,
+    /// Begins the next cycle by a full collection, which cost that much and left `free` pages to allocate.
+    pub fn begin(&mut self, cost: u64, free: usize) {
+        if self.partial.is_some() {
+            let paid = is_cheaper((self.cost, self.yielded), self.full);
+            self.skipped = if paid {
+                0
+            } else {
+                (2 * self.skipped_before + 1).min(MOST_SKIPPED)
+            };
+            self.skipped_before = self.skipped;
+        } else {
+            self.skipped = self.skipped.saturating_sub(1);
         }
+        self.full = (cost, free);
+        (self.cost, self.yielded, self.free, self.partial) = (cost, free, free, None);
     }
 
     /// Adds a partial collection, which cost that much and left `free` pages to allocate.
@@ -40,11 +60,16 @@ impl Cycle {
     /// free less than that by as much as that freed less than the one before.
     pub fn is_over(&self) -> bool {
         let Some((cost, loss)) = self.partial else {
-            return false;
+            return self.skipped > 0;
         };
         let expected = self.free.saturating_sub(loss);
-        u128::from(cost) * self.yielded as u128 > u128::from(self.cost) * expected as u128
+        !is_cheaper((cost, expected), (self.cost, self.yielded))
     }
+}
+
+/// Whether a page of the first costs no more than one of the second. Each is a cost and a number of pages.
+fn is_cheaper(first: (u64, usize), second: (u64, usize)) -> bool {
+    u128::from(first.0) * second.1 as u128 <= u128::from(second.0) * first.1 as u128
 }
 
 #[cfg(test)]
@@ -54,7 +79,8 @@ mod tests {
 
     /// Partial collections until the cycle is over, each of which frees that part less than the one before; and what a page costs.
     fn run(full: u64, partial: u64, mut free: f64, left: f64) -> (usize, f64) {
-        let mut cycle = Cycle::begin(full, free as usize);
+        let mut cycle = Cycle::default();
+        cycle.begin(full, free as usize);
         let mut count = 0;
         while !cycle.is_over() {
             free *= left;
@@ -66,7 +92,9 @@ mod tests {
 
     #[test]
     fn a_full_collection_is_followed_by_a_partial_one() {
-        assert!(!Cycle::begin(100, 0).is_over());
+        let mut cycle = Cycle::default();
+        cycle.begin(100, 0);
+        assert!(!cycle.is_over());
     }
 
     #[test]
@@ -76,9 +104,45 @@ mod tests {
 
     #[test]
     fn partial_collections_that_free_nothing_end_the_cycle() {
-        let mut cycle = Cycle::begin(100, 1000);
+        let mut cycle = Cycle::default();
+        cycle.begin(100, 1000);
         cycle.add_partial(1, 0);
         assert!(cycle.is_over());
+    }
+
+    /// In each of so many cycles the number of partial collections, which cost that much each and yield as much as full ones.
+    fn partials(cycle: &mut Cycle, cycles: usize, partial: u64) -> Vec<usize> {
+        let mut counts = Vec::new();
+        for _ in 0..cycles {
+            cycle.begin(100, 1000);
+            let mut count = 0;
+            while !cycle.is_over() && count < 9 {
+                cycle.add_partial(partial, 1000);
+                count += 1;
+            }
+            counts.push(count);
+        }
+        counts
+    }
+
+    #[test]
+    fn partial_collections_in_vain_are_tried_ever_less() {
+        let counts = partials(&mut Cycle::default(), 200, 101);
+        let tried: Vec<usize> = (0..200).filter(|&at| counts[at] != 0).collect();
+        assert_eq!(tried[..7], [0, 2, 6, 14, 30, 62, 94]);
+        assert!(counts.iter().all(|&count| count <= 1));
+    }
+
+    #[test]
+    fn partial_collections_that_pay_again_come_in_each_cycle() {
+        let mut cycle = Cycle::default();
+        partials(&mut cycle, 20, 101);
+        let counts = partials(&mut cycle, 40, 10);
+        let first = counts.iter().position(|&count| count != 0).unwrap();
+        assert!(
+            first < 16 && counts[first..].iter().all(|&count| count == 9),
+            "{counts:?}"
+        );
     }
 
     #[test]
