@@ -35,6 +35,11 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         });
     }
 
+    /// Whether objects become old in this collection, which is a full one. If not, so must be the next one.
+    pub(crate) fn set_makes_old(&self, old: bool) {
+        self.heap().set_makes_old(old);
+    }
+
     /// Ends the marking that ran beside mutators: until now, pages were returned to the OS as well.
     pub(crate) fn end_marking(&self) {
         self.shared.purger.stop();

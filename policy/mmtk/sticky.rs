@@ -10,10 +10,10 @@
 //! |---|---|---|
 //! | Prepare | marks stay | marks and old bits are cleared |
 //! | Closure | remembered objects are scanned; objects without a mark are marked | all live objects are marked |
-//! | Release | young blocks: what is marked is old | all blocks: what is marked is old |
+//! | Release | young blocks: what is marked is old | all blocks: what is marked is old, if the next collection may be partial |
 //!
 //! A collection is partial unless the program asks for one, the one before did not free what a thread waits for, or a full one
-//! pays, see [`Cycle`].
+//! pays, see [`Cycle`]. Where full ones follow each other nothing is old, and the barrier remembers nothing.
 
 use crate::plan::barriers::{BarrierSelector, BarrierSemantics, ObjectBarrier};
 use crate::plan::generational::barrier::GenObjectBarrierSemantics;
@@ -70,6 +70,8 @@ pub struct StickyMarkSweep<VM: VMBinding> {
     full: AtomicBool,
     /// Whether the next one has to be.
     next_full: AtomicBool,
+    /// Whether this collection, or the last one, makes objects old. If not, the next one is full.
+    makes_old: bool,
     /// When this collection, or the last one, began.
     began: Mutex<Instant>,
     /// What the collections since the last full one have cost, in nanoseconds, and yielded.
@@ -114,6 +116,7 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
             full: AtomicBool::new(true),
             // Nothing is old before the first.
             next_full: AtomicBool::new(true),
+            makes_old: false,
             began: Mutex::new(Instant::now()),
             cycle: Cycle::default(),
             charged_after: AtomicUsize::new(0),
@@ -123,7 +126,8 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
     /// Whether the collection that begins is to be full. A thread that asks for a full one after this gets the next.
     fn take_full_due(&self) -> bool {
         let attempts = &self.common.base.global_state.cur_collection_attempts;
-        self.next_full.swap(false, Ordering::Relaxed) || attempts.load(Ordering::Relaxed) > 1
+        let is_asked_for = self.next_full.swap(false, Ordering::Relaxed);
+        is_asked_for || !self.makes_old || attempts.load(Ordering::Relaxed) > 1
     }
 
     /// Whether as much has been allocated since the last collection as the option `nursery` allows, by default the whole heap.
@@ -175,6 +179,10 @@ impl<VM: VMBinding> Plan for StickyMarkSweep<VM> {
         let full = self.last_collection_full_heap();
         self.common.prepare(tls, full);
         self.ms.prepare(full);
+        if full {
+            self.makes_old = self.cycle.end();
+            self.ms.set_makes_old(self.makes_old);
+        }
     }
 
     fn release(&mut self, tls: VMWorkerThread) {

@@ -199,9 +199,9 @@ impl<C: Config> Heap<C> {
 }
 
 impl<C: Config> Heap<C> {
-    /// Makes the marked objects that begin on the page at `page` old ones, and no others on it.
+    /// Makes the marked objects that begin on the page at `page` old ones, and no others on it, if this collection makes any.
     fn note_old(&self, page: usize) {
-        if let Some(old) = &self.old {
+        if let Some(old) = self.old.as_ref().filter(|_| self.makes_old()) {
             // SAFETY: threads are stopped, and each page is one collector thread's.
             unsafe { self.marks.copy_page(page, old) };
         }

@@ -31,8 +31,8 @@ pub struct Cycle {
 }
 
 impl Cycle {
-    /// Begins the next cycle by a full collection, which cost that much and left `free` pages to allocate.
-    pub fn begin(&mut self, cost: u64, free: usize) {
+    /// Ends the cycle, before a full collection. Returns whether the next cycle may have partial ones.
+    pub fn end(&mut self) -> bool {
         if self.partial.is_some() {
             let paid = is_cheaper((self.cost, self.yielded), self.full);
             self.skipped = if paid {
@@ -44,6 +44,11 @@ impl Cycle {
         } else {
             self.skipped = self.skipped.saturating_sub(1);
         }
+        self.skipped == 0
+    }
+
+    /// Begins a cycle, when one was ended, by a full collection, which cost that much and left `free` pages to allocate.
+    pub fn begin(&mut self, cost: u64, free: usize) {
         self.full = (cost, free);
         (self.cost, self.yielded, self.free, self.partial) = (cost, free, free, None);
     }
@@ -114,7 +119,9 @@ mod tests {
     fn partials(cycle: &mut Cycle, cycles: usize, partial: u64) -> Vec<usize> {
         let mut counts = Vec::new();
         for _ in 0..cycles {
+            let may_be_partial = cycle.end();
             cycle.begin(100, 1000);
+            assert_eq!(cycle.is_over(), !may_be_partial);
             let mut count = 0;
             while !cycle.is_over() && count < 9 {
                 cycle.add_partial(partial, 1000);

@@ -31,6 +31,8 @@ pub struct Heap<C: Config> {
     pub(crate) growing: Box<[Stack]>,
     /// A bit for each object that has survived a collection, if the embedder has such.
     pub(crate) old: Option<MarkBits>,
+    /// Whether it is set.
+    makes_old: AtomicBool,
     /// What sweeping reads: the mark bits or, if marking may run while threads do, the bits of old objects.
     pub(crate) sweep: MarkBits,
     /// Whether cells are marked when they are handed out.
@@ -57,6 +59,7 @@ impl<C: Config> Heap<C> {
             given_up: stacks(),
             growing: stacks(),
             old: None,
+            makes_old: AtomicBool::new(true),
             sweep: marks,
             allocates_marked: AtomicBool::new(false),
             huge_pages: None,
@@ -70,6 +73,16 @@ impl<C: Config> Heap<C> {
             old: Some(old),
             ..self
         }
+    }
+
+    /// Whether collections, from the one that begins on, make what survives old. A full one need not where the next one is full, too:
+    /// then the barrier has nothing to remember. Only with [`Heap::with_old_bits`].
+    pub fn set_makes_old(&self, old: bool) {
+        self.makes_old.store(old, Relaxed);
+    }
+
+    pub(crate) fn makes_old(&self) -> bool {
+        self.makes_old.load(Relaxed)
     }
 
     /// The heap with second mark bits, so that marking can run while threads allocate: the release of a collection copies

@@ -23,6 +23,8 @@ enum Step {
     /// Every object whose turn comes among so many dies.
     Kill(usize),
     Collect,
+    /// Collect, but make nothing old: the next collection is of all.
+    CollectAgain,
     /// Collect what was allocated since the last collection.
     CollectYoung,
     /// Marking begins beside the threads.
@@ -43,6 +45,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         20 => common_step(),
         2 => Just(Step::CollectYoung),
+        1 => Just(Step::CollectAgain),
     ]
 }
 
@@ -89,6 +92,8 @@ struct Model<C: Config> {
     used: BTreeMap<usize, usize>,
     /// Those that have survived a collection.
     old: BTreeMap<usize, usize>,
+    /// Whether their bits say so.
+    makes_old: bool,
     /// Addresses of those that were too large for a cell.
     large: BTreeSet<usize>,
     /// Pages that the OS holds, because a cell on them was handed out, or because they are of a huge page.
@@ -148,6 +153,7 @@ impl<C: Config> Model<C> {
             live: BTreeMap::new(),
             used: BTreeMap::new(),
             old: BTreeMap::new(),
+            makes_old: true,
             large: BTreeSet::new(),
             resident: BTreeSet::new(),
             live_bytes: 0,
@@ -194,7 +200,9 @@ impl<C: Config> Model<C> {
                 self.live.retain(|_, _| numbers.below(one_in) != 0);
             }
             Step::Collect => self.collect(usize::MAX),
-            Step::CollectYoung => self.collect_scope(Scope::Young, usize::MAX),
+            Step::CollectAgain => self.collect_making_old(false, usize::MAX),
+            Step::CollectYoung if self.makes_old => self.collect_scope(Scope::Young, usize::MAX),
+            Step::CollectYoung => self.collect(usize::MAX),
             Step::BeginMarking => self.begin_marking(),
             Step::MarkSome(one_in) => self.mark_some(one_in),
             Step::Purge(keep) => self.collect(keep),
@@ -288,6 +296,14 @@ impl<C: Config> Model<C> {
     }
 
     fn collect(&mut self, keep: usize) {
+        self.collect_making_old(true, keep);
+    }
+
+    fn collect_making_old(&mut self, old: bool, keep: usize) {
+        self.makes_old = old;
+        if self.kind != Kind::Concurrent {
+            self.space.heap.set_makes_old(old);
+        }
         self.collect_scope(Scope::Full, keep);
     }
 
@@ -371,7 +387,7 @@ impl<C: Config> Model<C> {
         }
     }
 
-    /// Notes what a collection keeps, all of which is old then.
+    /// Notes what a collection keeps.
     fn note_kept(&mut self, kept: BTreeMap<usize, usize>) {
         if self.kind == Kind::Concurrent {
             // What second bits say of other pages, nobody asks.
@@ -394,7 +410,7 @@ impl<C: Config> Model<C> {
 
     fn check_old_bits(&self, kept: &BTreeMap<usize, usize>) {
         let mut old_bits = vec![0u64; self.space.old_bits().len()];
-        for object in kept.keys() {
+        for object in kept.keys().filter(|_| self.makes_old) {
             let granule = (object - self.space.base) / 8;
             old_bits[granule / 64] |= 1 << (granule % 64);
         }
