@@ -37,17 +37,18 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class Source:
-    """Where numbers are from: the data set, how it was measured, of which commits, and on which processors."""
+    """Where numbers are from: the data set, how it was measured, of which builds and commits, and on which processors."""
 
     data: DataSet
     protocol: str
+    builds: frozenset[str]
     revisions: frozenset[str]
     processors: frozenset[str]
 
     @property
     def origin(self) -> freshness.Origin:
         """Commits and processors as text, and whether the commits are fresh."""
-        return freshness.origin(self.revisions, self.processors)
+        return freshness.origin(self.revisions, self.processors, builds=self.builds)
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,9 @@ class Results:
             return Answer(key, text, claim.digits)
         rows = data.rows(claim, claim.metric)
         used = rows[rows["build"].isin([build, claim.baseline])]
-        source = Source(data, protocol(claim, data.grid), _values(used["commit"]), _values(used["processor"]))
+        source = Source(
+            data, protocol(claim, data.grid), *(_values(used[each]) for each in ("build", "commit", "processor"))
+        )
         return Answer(key, text, claim.digits, found, source)
 
     def of(self, section: Section) -> list[Answer]:
@@ -147,8 +150,8 @@ class Results:
         found = [source for each in ids if (source := self.answers[each].source)]
         if not found:
             return None
-        revisions, processors = zip(*((one.revisions, one.processors) for one in found), strict=True)
-        return Source(found[0].data, found[0].protocol, frozenset().union(*revisions), frozenset().union(*processors))
+        sets = zip(*((one.builds, one.revisions, one.processors) for one in found), strict=True)
+        return Source(found[0].data, found[0].protocol, *(frozenset().union(*each) for each in sets))
 
     def _claims(self, names: Iterable[str]) -> list[Claim]:
         known = {claim.id: claim for section in self.sections for claim in section.claims}

@@ -61,12 +61,17 @@ CODE = {COLLECTORS: _OF_COLLECTORS, MALLOC: _OF_MALLOC, SOAK: (*_OF_COLLECTORS, 
 
 
 class Unmeasured(BaseModel):
-    """A commit whose code nothing runs that was measured of a collector."""
+    """A commit whose code nothing runs that was measured of a collector, but for some builds."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     commit: str = Field(pattern=r"^[0-9a-f]{40}$")
     why: str
+    but_for: frozenset[str] = frozenset()
+
+    def is_run_by(self, builds: frozenset[str] | None) -> bool:
+        """Whether one of these builds, or where they are not known any build, runs its code."""
+        return bool(self.but_for if builds is None else self.but_for & builds)
 
 
 def unmeasured() -> list[Unmeasured]:
@@ -84,10 +89,13 @@ class Origin:
     state: str
 
 
-def origin(revisions: Iterable[str], processors: Iterable[str], of: str = COLLECTORS) -> Origin:
-    """Where a result is from that is of those revisions and processors. Two records of one commit are one."""
+def origin(
+    revisions: Iterable[str], processors: Iterable[str], of: str = COLLECTORS, builds: frozenset[str] | None = None
+) -> Origin:
+    """Where a result is from that is of those revisions and processors, and of those builds if they are known. Two records of
+    one commit are one."""
     known = sorted(set(revisions))
-    states = {state(each, of) for each in known} or {UNKNOWN}
+    states = {state(each, of, builds) for each in known} or {UNKNOWN}
     return Origin(
         ", ".join(dict.fromkeys(map(shown, known))) or UNKNOWN,
         ", ".join(sorted(set(processors))) or UNKNOWN,
@@ -109,15 +117,15 @@ def shown(revision: str) -> str:
 
 
 @cache
-def state(commit: str, of: str = COLLECTORS) -> str:
-    """Whether what results depend on is that of the checkout, but for unmeasured commits: `fresh` or `stale`; `stale` too
-    where git does not know the commit, as with a tree that no commit has. An unknown commit has an unknown state."""
+def state(commit: str, of: str = COLLECTORS, builds: frozenset[str] | None = None) -> str:
+    """Whether what results of some builds depend on is that of the checkout, but for unmeasured commits: `fresh` or `stale`;
+    `stale` too where git does not know the commit, as with a tree that no commit has. An unknown commit has an unknown state."""
     if commit == UNKNOWN:
         return UNKNOWN
     if "-dirty" in commit or _git("diff", "--quiet", "HEAD", of=of) is None:
         return "stale"
     since = _git("log", "--format=%H", f"{commit}...HEAD", of=of)
-    without = {each.commit for each in unmeasured()} if of != MALLOC else set()
+    without = {each.commit for each in unmeasured() if of != MALLOC and not each.is_run_by(builds)}
     return "stale" if since is None or set(since.split()) - without else "fresh"
 
 

@@ -141,6 +141,17 @@ def test_unmeasured_commits_are_there():
         assert done.returncode == 0, f"{each.commit} is no commit of this repository"
 
 
+def test_commits_that_some_builds_run_make_the_results_of_these_stale(repository):
+    measured, other = repository.commit("policy/measured.rs"), repository.commit("policy/mmtk/plan.rs")
+    repository.listed.append(freshness.Unmeasured(commit=other, why="a plan", but_for={"stock-Immix", "ms-64k"}))
+    states = {
+        builds: freshness.state(measured, builds=frozenset(builds))
+        for builds in [("hotspot-Serial",), ("hotspot-Serial", "ms-64k"), ("stock-Immix",)]
+    }
+    assert list(states.values()) == ["fresh", "stale", "stale"]
+    assert repository.state(measured) == "stale", "where builds are not known"
+
+
 def test_a_commit_and_its_beginning_are_one(repository):
     measured = repository.commit("policy/a.rs")
     found = freshness.origin([measured, measured[:12], measured[:7]], ["Fast 1", "Fast 1"])

@@ -144,7 +144,7 @@ enum ThirdPartyHeapBarrier {
   THIRD_PARTY_HEAP_BARRIER_NONE   = 0,
   /*
    * Object remembering. An object whose unlogged bit is set is remembered at the first store into it: before the next
-   * safepoint the VM calls remember_object. The bit of an object is bit (object >> 3) & 7 of the byte at
+   * safepoint the VM calls remember_object; of elements that are copied into an array, it calls remember_slots. The bit of an object is bit (object >> 3) & 7 of the byte at
    * unlogged_bits() + (object >> 6).
    */
   THIRD_PARTY_HEAP_BARRIER_OBJECT = 1,
@@ -254,7 +254,7 @@ typedef struct ThirdPartyHeapVMTable {
   void (*stop_all_mutators)(ThirdPartyHeapThread* worker);
   /* By a worker: ends the safepoint. */
   void (*resume_mutators)(ThirdPartyHeapThread* worker);
-  /* By a Java thread (or the VM thread at a safepoint) that has asked for a collection: returns when one is over. */
+  /* By a Java thread (or the VM thread at a safepoint) that has asked for a collection: returns when a pause is over. */
   void (*block_for_gc)(ThirdPartyHeapThread* thread);
 
   /* All bound mutators. Call only while mutators are stopped or under no concurrency that ends threads. */
@@ -321,8 +321,9 @@ typedef struct ThirdPartyHeapPluginTable {
   void* (*alloc_tlab)(ThirdPartyHeapMutator* mutator, size_t min_bytes, size_t* actual_bytes);
 
   /*
-   * A collection on request; returns when it is over. By a Java thread or, at a safepoint, the VM thread. Returns 0 if there was
-   * none: the plan never collects or, unless it is forced, options ignore what programs ask for.
+   * A collection on request; returns when the next pause is over, which another thread may have asked for just before, of
+   * another kind. By a Java thread or, at a safepoint, the VM thread. Returns 0 if there was none: the plan never collects or,
+   * unless it is forced, options ignore what programs ask for.
    */
   int32_t (*collect)(ThirdPartyHeapThread* thread, int32_t force, int32_t exhaustive);
   /* Body of a GC thread. */
