@@ -160,9 +160,9 @@ class Results:
             raise jinja2.UndefinedError(f"no claim {missing[0]}")
         return [known[name] for name in names]
 
-    def origin(self, facts: str, of: str = freshness.COLLECTORS) -> freshness.Origin:
-        """Where a result is from whose facts are in a file of this folder."""
-        return freshness.recorded_origin(self.folder / facts, of)
+    def origin(self, facts: str, of: str = freshness.COLLECTORS, builds: Iterable[str] = ()) -> freshness.Origin:
+        """Where a result is from whose facts are in a file of this folder. Of a collector, `builds` are those that it is of."""
+        return freshness.recorded_origin(self.folder / facts, of, frozenset(builds) or None)
 
     def ran(
         self, metric: str, builds: list[str], folders: list[str], over: str | None = None

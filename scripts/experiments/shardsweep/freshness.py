@@ -103,11 +103,12 @@ def origin(
     )
 
 
-def recorded_origin(file: Path, of: str = COLLECTORS) -> Origin:
-    """Where a result is from whose facts are in that file; unknown where it is not there, or does not say."""
+def recorded_origin(file: Path, of: str = COLLECTORS, builds: frozenset[str] | None = None) -> Origin:
+    """Where a result is from, of those builds if they are known, whose facts are in that file; unknown where it is not there, or
+    does not say."""
     facts = read_json(file, "restore it") if file.is_file() else {}
     revision, processor = facts.get("revision", UNKNOWN), facts.get("machine", {}).get("processor", UNKNOWN)
-    return origin([revision], [processor], of)
+    return origin([revision], [processor], of, builds)
 
 
 def shown(revision: str) -> str:
