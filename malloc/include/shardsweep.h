@@ -46,7 +46,7 @@ void shardsweep_heap_visit(shardsweep_heap *heap, shardsweep_visitor visitor, vo
 /* Takes back what was freed in the blocks of all heaps of the calling thread, and gives up those that are empty; with force,
  * their memory goes back to the OS at once. */
 void shardsweep_collect(bool force);
-/* As shardsweep_collect, of one heap. */
+/* As shardsweep_collect, of one heap, which the hook below must not end. */
 void shardsweep_heap_collect(shardsweep_heap *heap, bool force);
 
 /* The hook is called after a bounded number of allocations of each thread, in the thread that allocates; the

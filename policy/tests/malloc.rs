@@ -419,6 +419,30 @@ fn the_hook_is_not_called_in_itself() {
 }
 
 #[test]
+fn the_hook_may_end_heaps_when_all_are_collected() {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    extern "C" fn hook(force: bool, _: u64, heap: *mut std::ffi::c_void) {
+        if force && CALLS.fetch_add(1, Relaxed) == 0 {
+            // SAFETY: it is the argument of the test, which uses it no further.
+            unsafe { heaps::destroy(&*heap.cast::<malloc::Heap>().cast_const()) };
+        }
+    }
+    alone(|| {
+        let (first, second) = (heaps::new().unwrap(), heaps::new().unwrap());
+        for heap in [first, second] {
+            malloc::heap_malloc(heap, 100);
+        }
+        let argument = std::ptr::from_ref(first).cast_mut().cast();
+        malloc::set_deferred_free(Some(hook), argument);
+        heaps::collect(true);
+        malloc::set_deferred_free(None, std::ptr::null_mut());
+        assert_eq!(CALLS.load(Relaxed), 1, "calls of the hook");
+        // SAFETY: the heap is this thread's, and not used any further.
+        unsafe { heaps::destroy(second) };
+    });
+}
+
+#[test]
 fn free_pages_go_back_to_the_os() {
     alone(|| {
         let before = malloc::statistics::statistics().pages_reset;

@@ -14,7 +14,7 @@ use crate::size_class::MAX_BINS;
 use std::ops::Range;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
+use std::sync::atomic::{fence, AtomicPtr, AtomicU64, AtomicUsize};
 
 /// 512 GiB.
 const MAX_CHUNKS: usize = 1 << 17;
@@ -133,6 +133,7 @@ impl Arena {
                 if claimed.is_none() && shortest && source == Source::Any {
                     // Whoever gives pages back sets the bit after that: it is lost to nobody.
                     self.room[word].fetch_and(!bit, SeqCst);
+                    fence(SeqCst);
                     claimed = chunk.pages.claim(source, wanted);
                     if claimed.is_some() {
                         self.note_room(chunk);
@@ -251,7 +252,12 @@ impl Arena {
     /// Says that a search may find pages in the chunk: after some were given back, or were not there for a moment.
     fn note_room(&self, chunk: &Chunk) {
         let index = chunk.index.get();
-        self.room[index / 64].fetch_or(1 << (index % 64), SeqCst);
+        let (room, bit) = (&self.room[index / 64], 1 << (index % 64));
+        // Either this sees that a search has cleared the bit, or the search, which looks again after that, sees the pages.
+        fence(SeqCst);
+        if room.load(Relaxed) & bit == 0 {
+            room.fetch_or(bit, SeqCst);
+        }
     }
 
     /// Claims these pages of a chunk, to make a block longer. None if one of them is not free; otherwise how many are dirty.

@@ -208,7 +208,7 @@ impl Heap {
     }
 
     /// Calls the hook, unless it is being called in this thread, whose default heap this is.
-    fn call_deferred_free(&self, force: bool) {
+    pub(crate) fn call_deferred_free(&self, force: bool) {
         let hook = DEFERRED_FREE.load(Relaxed);
         if hook.is_null() || self.in_deferred_free.replace(true) {
             return;
@@ -465,7 +465,7 @@ impl Heap {
     }
 
     /// Collects what was freed in every block, and releases those that are empty. With `force` dirty pages go back to the OS
-    /// at once, and the deferred-free hook is to free all it can.
+    /// at once, and the deferred-free hook is to free all it can; it must not end this heap.
     pub fn collect(&self, force: bool) {
         if force {
             self.thread().call_deferred_free(true);
@@ -476,7 +476,8 @@ impl Heap {
         }
     }
 
-    fn collect_blocks(&self) {
+    /// Collects what was freed in every block, and releases those that are empty.
+    pub(crate) fn collect_blocks(&self) {
         self.free_delayed();
         self.release_empty(0);
         for block in self.full.iter().filter(|block| !block.is_single()) {

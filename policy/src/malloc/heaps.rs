@@ -2,6 +2,7 @@
 //! First-class heaps: a thread makes more heaps than its default one, to free all of their cells at once, or to look at
 //! them. A heap serves the thread that made it; its cells can be freed by any.
 
+use super::arena::ARENA;
 use super::block::Block;
 use super::heap::Heap;
 use super::{release, thread};
@@ -64,8 +65,16 @@ fn unlist(heap: &'static Heap) -> &'static Heap {
 
 /// Collects all heaps of the calling thread, as [`Heap::collect`].
 pub fn collect(force: bool) {
-    if let Some(default) = thread::current() {
-        thread::heaps(default).for_each(|heap| heap.collect(force));
+    let Some(default) = thread::current() else {
+        return;
+    };
+    if force {
+        // Once, and before: it may end heaps.
+        default.call_deferred_free(true);
+    }
+    thread::heaps(default).for_each(Heap::collect_blocks);
+    if force {
+        ARENA.reset();
     }
 }
 

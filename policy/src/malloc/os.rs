@@ -70,11 +70,11 @@ mod mapped {
 
     /// Whether the call returns 0. `errno` stays as it was: what frees memory does not change it.
     fn succeeds(call: impl FnOnce() -> libc::c_int) -> bool {
-        // SAFETY: it is the thread's own.
-        let errno = unsafe { &mut *libc::__errno_location() };
-        let before = *errno;
+        // SAFETY: there is always one, the thread's own.
+        let (errno, before) = unsafe { (libc::__errno_location(), *libc::__errno_location()) };
         let result = call();
-        *errno = before;
+        // SAFETY: as above.
+        unsafe { *errno = before };
         result == 0
     }
 
