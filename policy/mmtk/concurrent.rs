@@ -196,8 +196,8 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         packets.is_drained()
     }
 
-    /// Whether the final pause is to be asked for. That is for a worker to do when it has marked all that it had taken. A thread
-    /// that asked while others mark would wait for them.
+    /// Whether the final pause is to be asked for. That is for a worker to do whose packet is done: others may still mark what they
+    /// have taken, from then on beside all GC threads. A thread that allocates, and asked, would wait for them.
     fn is_final_mark_due(&self, by_worker: bool) -> bool {
         // Where live bytes are counted, mmtk's own packets mark, and no worker asks.
         let workers_ask = !*self.base().options.count_live_bytes_in_gc;
