@@ -5,7 +5,7 @@ use super::prefixed::{self, with_errno};
 use libc::{c_int, c_void, size_t};
 use shardsweep_policy::malloc as ours;
 use shardsweep_policy::malloc::heaps;
-use shardsweep_policy::malloc::statistics::statistics;
+use shardsweep_policy::malloc::statistics::pages_reset;
 use std::ptr::null_mut;
 
 macro_rules! export {
@@ -56,9 +56,9 @@ export! {
 
     fn malloc_trim(kept: size_t) -> c_int {
         let _ = kept;
-        let before = statistics().pages_reset;
+        let before = pages_reset();
         heaps::collect(true);
-        (statistics().pages_reset > before).into()
+        (pages_reset() > before).into()
     }
 
     fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_void {

@@ -19,14 +19,11 @@
 import heap.Check;
 import heap.Heap;
 import heap.Smaps;
-import heap.Tool;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 public class HugePages {
     private static final Path SETTING = Path.of("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -60,8 +57,6 @@ public class HugePages {
 
     /** Bytes of the heap in huge pages. */
     private static long huge() throws IOException, InterruptedException {
-        Matcher range = Pattern.compile("\\[0x([0-9a-f]+), 0x([0-9a-f]+)\\)").matcher(Tool.jcmd("GC.heap_info"));
-        Check.that(range.find(), "the heap has addresses");
-        return Smaps.sum("AnonHugePages", List.of(Smaps.range(range)));
+        return Smaps.sum("AnonHugePages", List.of(Smaps.heap()));
     }
 }

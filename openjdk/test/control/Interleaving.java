@@ -11,7 +11,7 @@
 
 import com.sun.management.HotSpotDiagnosticMXBean;
 import heap.Check;
-import heap.Tool;
+import heap.Smaps;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -48,17 +48,14 @@ public class Interleaving {
 
     /** Pages of the heap in memory that the kernel takes from the nodes in turn. */
     private static long interleavedPages() throws Exception {
-        Matcher range = Pattern.compile("\\[0x([0-9a-f]+), 0x([0-9a-f]+)\\)").matcher(Tool.jcmd("GC.heap_info"));
-        Check.that(range.find(), "the heap has addresses");
-        long start = Long.parseUnsignedLong(range.group(1), 16);
-        long end = Long.parseUnsignedLong(range.group(2), 16);
+        long[] heap = Smaps.heap();
         Pattern line = Pattern.compile("([0-9a-f]+) interleave:.* anon=(\\d+) .*");
         long pages = 0;
         for (String each : Files.readAllLines(MAPS)) {
             Matcher mapping = line.matcher(each);
             if (mapping.matches()) {
                 long address = Long.parseUnsignedLong(mapping.group(1), 16);
-                pages += start <= address && address < end ? Long.parseLong(mapping.group(2)) : 0;
+                pages += heap[0] <= address && address < heap[1] ? Long.parseLong(mapping.group(2)) : 0;
             }
         }
         return pages;

@@ -14,8 +14,6 @@ import heap.Heap;
 import heap.Smaps;
 import heap.Tool;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 public class PreTouch {
     /** What this program and the VM's start allocate, and what may be resident besides. */
@@ -29,9 +27,7 @@ public class PreTouch {
     }
 
     private static void check(String when, long expected) throws Exception {
-        Matcher range = Pattern.compile("\\[0x([0-9a-f]+), 0x([0-9a-f]+)\\)").matcher(Tool.jcmd("GC.heap_info"));
-        Check.that(range.find(), "the heap has addresses");
-        long resident = Smaps.sum("Rss", List.of(Smaps.range(range)));
+        long resident = Smaps.sum("Rss", List.of(Smaps.heap()));
         System.out.println(when + ": " + resident + " bytes");
         Check.that(expected <= resident && resident <= expected + OWN, when + " " + resident + " bytes are resident");
     }

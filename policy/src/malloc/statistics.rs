@@ -49,6 +49,11 @@ pub struct Statistics {
     pub threads: usize,
 }
 
+/// [`Statistics::pages_reset`] alone.
+pub fn pages_reset() -> usize {
+    ARENA.counters.pages_reset.load(Relaxed)
+}
+
 /// Looks at every block. Numbers of other threads' blocks may be a little old.
 pub fn statistics() -> Statistics {
     let mut bins = [BinStatistics::default(); MAX_BINS + 1];
@@ -76,7 +81,7 @@ pub fn statistics() -> Statistics {
         bins,
         chunks: ARENA.len(),
         dirty_pages: ARENA.dirty_pages(),
-        pages_reset: counters.pages_reset.load(Relaxed),
+        pages_reset: pages_reset(),
         blocks_claimed: counters.blocks_claimed.load(Relaxed),
         blocks_abandoned: counters.blocks_abandoned.load(Relaxed),
         blocks_adopted: counters.blocks_adopted.load(Relaxed),

@@ -156,8 +156,8 @@ pub(crate) fn heaps(default: &'static Heap) -> impl Iterator<Item = &'static Hea
     others.chain(std::iter::once(default))
 }
 
-/// How often the end of a thread's heaps is put off. The C library calls destructors of keys in four rounds at most, and those of the
-/// program, in the first, use the heaps. A heap that begins in the first or the second still ends.
+/// How often the end of a thread's heaps is put off. The C library calls destructors of keys in four rounds at most, and those
+/// of the program, in the first, use the heaps. A heap that begins in the first or the second still ends.
 const PUT_OFF: u8 = 1;
 
 /// The thread ends: its blocks become those of whoever wants them.

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from shardsweep import draw, figures, grid, logs, overview, point, presets, sweep, tables
+from shardsweep import draw, figures, grid, logs, overview, point, presets, progress, sweep, tables
 from shardsweep.figures import Figure
 from shardsweep.files import write_whole
 from shardsweep.grid import Grid
@@ -143,7 +143,7 @@ def _progress(folder: Path, points: list[grid.Point]) -> str:
     """How far the sweep is; nothing about one of which only the results were kept."""
     if sweep.is_recorded(folder):
         return ""
-    done = sum(1 for each in points if point.result_file(folder, each).exists())
+    done = len(points) - len(progress.unmeasured(folder, points))
     return f"{done} of {len(points)} points measured."
 
 

@@ -31,6 +31,13 @@ public final class Smaps {
         return sum;
     }
 
+    /** The addresses of the heap. */
+    public static long[] heap() throws IOException, InterruptedException {
+        Matcher ends = Pattern.compile("\\[0x([0-9a-f]+), 0x([0-9a-f]+)\\)").matcher(Tool.jcmd("GC.heap_info"));
+        Check.that(ends.find(), "the heap has addresses");
+        return range(ends);
+    }
+
     /** The addresses in the first two groups of a match. */
     public static long[] range(MatchResult ends) {
         return new long[] {Long.parseUnsignedLong(ends.group(1), 16), Long.parseUnsignedLong(ends.group(2), 16)};
