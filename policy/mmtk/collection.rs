@@ -40,6 +40,11 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.heap().set_makes_old(old);
     }
 
+    /// Whether objects became old in the last one.
+    pub(crate) fn makes_old(&self) -> bool {
+        self.heap().makes_old()
+    }
+
     /// Ends the marking that ran beside mutators: until now, pages were returned to the OS as well.
     pub(crate) fn end_marking(&self) {
         self.shared.purger.stop();

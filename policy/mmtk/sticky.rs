@@ -70,8 +70,6 @@ pub struct StickyMarkSweep<VM: VMBinding> {
     full: AtomicBool,
     /// Whether the next one has to be.
     next_full: AtomicBool,
-    /// Whether this collection, or the last one, makes objects old. If not, the next one is full.
-    makes_old: bool,
     /// When this collection, or the last one, began.
     began: Mutex<Instant>,
     /// What the collections since the last full one have cost, in nanoseconds, and yielded.
@@ -116,7 +114,6 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
             full: AtomicBool::new(true),
             // Nothing is old before the first.
             next_full: AtomicBool::new(true),
-            makes_old: false,
             began: Mutex::new(Instant::now()),
             cycle: Cycle::default(),
             charged_after: AtomicUsize::new(0),
@@ -127,7 +124,7 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
     fn take_full_due(&self) -> bool {
         let attempts = &self.common.base.global_state.cur_collection_attempts;
         let is_asked_for = self.next_full.swap(false, Ordering::Relaxed);
-        is_asked_for || !self.makes_old || attempts.load(Ordering::Relaxed) > 1
+        is_asked_for || !self.ms.makes_old() || attempts.load(Ordering::Relaxed) > 1
     }
 
     /// Whether as much has been allocated since the last collection as the option `nursery` allows, by default the whole heap.
@@ -180,8 +177,7 @@ impl<VM: VMBinding> Plan for StickyMarkSweep<VM> {
         self.common.prepare(tls, full);
         self.ms.prepare(full);
         if full {
-            self.makes_old = self.cycle.end();
-            self.ms.set_makes_old(self.makes_old);
+            self.ms.set_makes_old(self.cycle.end());
         }
     }
 

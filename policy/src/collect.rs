@@ -3,8 +3,8 @@
 //!
 //! With all threads stopped and marking done, the embedder
 //! 1. calls [`Heap::begin_release`], and [`Local::release`](crate::Local::release) for every thread,
-//! 2. after `begin_release` calls [`Heap::release_chunks`] for every chunk, some at a time, in parallel if it likes, and uncharges what
-//!    they report,
+//! 2. after `begin_release` calls [`Heap::release_chunks`] for every chunk, some at a time, in parallel if it likes, and
+//!    uncharges what they report,
 //! 3. lets the threads go on, and takes from [`Heap::purge`] while they do.
 //!
 //! Threads may be released before or after chunks. Steps 1 and 2 touch no cell and take time by the number of

@@ -75,13 +75,14 @@ impl<C: Config> Heap<C> {
         }
     }
 
-    /// Whether collections, from the one that begins on, make what survives old. A full one need not where the next one is full, too:
-    /// then the barrier has nothing to remember. Only with [`Heap::with_old_bits`].
+    /// Whether collections, from the one that begins on, make what survives old. A full one need not where the next one is full,
+    /// too: then the barrier has nothing to remember. Only with [`Heap::with_old_bits`].
     pub fn set_makes_old(&self, old: bool) {
         self.makes_old.store(old, Relaxed);
     }
 
-    pub(crate) fn makes_old(&self) -> bool {
+    /// Whether they do.
+    pub fn makes_old(&self) -> bool {
         self.makes_old.load(Relaxed)
     }
 

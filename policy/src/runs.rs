@@ -23,7 +23,8 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Lengths of runs, in pages, for which it is remembered where a search may begin.
 const LENGTHS: usize = 64;
 
-/// Below which chunks a search has found nothing. Of pages that come back while it looks, it may not know until the next collection.
+/// Below which chunks a search has found nothing. Of pages that come back while it looks, it may not know until the next
+/// collection.
 #[derive(Debug)]
 pub(crate) struct Searched {
     /// By source and length in pages less one: no run that long.

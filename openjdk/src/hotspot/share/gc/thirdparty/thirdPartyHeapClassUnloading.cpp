@@ -55,8 +55,8 @@ void ThirdPartyHeapClassUnloading::visit_class_loader_data(void* class_loader_da
   ((ClassLoaderData*)class_loader_data)->oops_do(&closure, ClassLoaderData::_claim_strong);
 }
 
-// An nmethod that dies is taken off the lists of its call sites' contexts. It refers to each site where that was before objects
-// moved, as nothing is told of its oops; and so does that copy of the site to its context, whose new copy has the list's head.
+// An nmethod that dies is taken off the lists of its call sites' contexts. As no root set reports its oops, it refers to the old
+// copy of a site that has moved, and that to the old copy of its context. The head of the list is in the new copy.
 class ThirdPartyHeapContextForwarder : public NMethodClosure {
   BoolObjectClosure* const _is_alive;
   OopClosure* const        _forward;

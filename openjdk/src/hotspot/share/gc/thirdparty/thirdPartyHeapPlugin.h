@@ -144,8 +144,8 @@ enum ThirdPartyHeapBarrier {
   THIRD_PARTY_HEAP_BARRIER_NONE   = 0,
   /*
    * Object remembering. An object whose unlogged bit is set is remembered at the first store into it: before the next
-   * safepoint the VM calls remember_object; of elements that are copied into an array, it calls remember_slots. The bit of an object is bit (object >> 3) & 7 of the byte at
-   * unlogged_bits() + (object >> 6).
+   * safepoint the VM calls remember_object; of elements that are copied into an array, it calls remember_slots. The bit of
+   * an object is bit (object >> 3) & 7 of the byte at unlogged_bits() + (object >> 6).
    */
   THIRD_PARTY_HEAP_BARRIER_OBJECT = 1,
   /*
