@@ -6,6 +6,7 @@
 //! (MemBalancer) stays close to the live size, at the price of many more collections.
 
 use crate::{allocation, upcalls, OpenJDK};
+use mmtk::plan::Pause;
 use mmtk::util::heap::{GCTriggerPolicy, SpaceStats};
 use mmtk::{Plan, MMTK};
 use std::ops::RangeInclusive;
@@ -101,6 +102,14 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
         let soft_max = upcalls::soft_max_heap_size() / PAGE;
         let size = bounds().next_size(current, occupied, free, soft_max);
         self.current.store(size, Ordering::Relaxed);
+    }
+
+    /// After a pause in which marking has only begun, threads ask again for what they have waited for.
+    fn on_pause_end(&self, mmtk: &'static MMTK<OpenJDK<COMPRESSED>>) {
+        let pause = mmtk.get_plan().concurrent().and_then(|plan| plan.current_pause());
+        if pause == Some(Pause::InitialMark) {
+            self.pending.store(0, Ordering::Relaxed);
+        }
     }
 
     fn is_gc_required(

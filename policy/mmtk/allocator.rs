@@ -125,7 +125,11 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
             return None;
         }
         let heap = self.space.heap();
-        self.supply(|allocator| allocator.local.large(heap, pages))
+        let start = self.supply(|allocator| allocator.local.large(heap, pages));
+        if start.is_none() && self.context.get_alloc_options().at_safepoint && !self.space.has_left(pages) {
+            self.out_of_memory(self.tls);
+        }
+        start
     }
 
     /// Calls `allocate` until it has what it asks for. None if that took a collection.

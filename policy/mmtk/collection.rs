@@ -47,7 +47,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 
     /// Ends the marking that ran beside mutators: until now, pages were returned to the OS as well.
     pub(crate) fn end_marking(&self) {
-        self.shared.purger.stop();
+        self.shared.purger.pause();
     }
 
     /// Schedules the release of all chunks. Mutators release theirs by packets of their own.
@@ -65,6 +65,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// Called when all work of the collection is done.
     pub(crate) fn end_of_gc(&mut self) {
         self.verify();
+        self.note_end(self.shared.is_full());
         self.give_back_chunks();
         let took = self.release_began.elapsed().as_secs_f64() * 1e3;
         let uncharged = self.shared.last_release().uncharged_pages;

@@ -16,7 +16,7 @@
 //!
 //! *Pacing.* Marking begins when less is free than twice what was allocated while it ran the last time, but a sixteenth of
 //! the heap at least and half of it at most; and when half of what the last collection left free has been used. A thread that
-//! finds the heap full while marking runs waits for the final mark.
+//! finds the heap full while marking runs waits for the final mark; if that leaves little free, a full pause follows.
 
 use crate::plan::barriers::{BarrierSelector, SATBBarrier};
 use crate::plan::concurrent::barrier::SATBBarrierSemantics;
@@ -215,6 +215,18 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         }
     }
 
+    /// Notes how much the collection that ends has left free. Where memory ran out before marking ended, and it has left little, the
+    /// next pause is a full one, which finds more: what has died meanwhile, and what hangs on classes that nobody uses.
+    fn note_yield(&self) {
+        let (free, total) = (self.get_available_pages(), self.get_total_pages());
+        let full_due = self.was_late.swap(false, Ordering::Relaxed) && free < total / LEAST_FRACTION;
+        if full_due {
+            info!("marking has ended too late and left little free: the next pause is a full one");
+        }
+        self.full_due.store(full_due, Ordering::Relaxed);
+        self.free_after.store(free, Ordering::Relaxed);
+    }
+
     fn schedule_initial_mark(&'static self, scheduler: &GCWorkScheduler<VM>) {
         let buckets = &scheduler.work_buckets;
         buckets[WorkBucketStage::Unconstrained].add(StopMutators::<MarkWork<VM>>::new());
@@ -322,10 +334,10 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
             self.ms.end_of_gc();
             self.common.end_of_pause(tls);
             mmtk.gc_trigger.policy.on_gc_end(mmtk);
-            self.full_due.store(false, Ordering::Relaxed);
-            self.was_late.store(false, Ordering::Relaxed);
-            self.free_after.store(self.get_available_pages(), Ordering::Relaxed);
+            self.note_yield();
         }
+        // Marking beside mutators keeps what they allocate meanwhile.
+        self.ms.note_end(pause == Pause::Full);
     }
 
     fn last_collection_was_exhaustive(&self) -> bool {

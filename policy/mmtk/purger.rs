@@ -4,7 +4,7 @@
 use super::os::run_anywhere;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -124,13 +124,22 @@ impl Purger {
         self.assigned.store(false, Ordering::Relaxed);
     }
 
-    /// Waits until the batch on its way has been purged, because a collection begins: none is before more are assigned.
+    /// Waits until the batch on its way has been purged: none is before more are assigned.
+    pub fn pause(&self) {
+        self.stopped();
+    }
+
+    /// The same, because a collection begins.
     pub fn stop(&self) {
-        self.cancel();
-        let mut work = self.work.lock().unwrap();
+        let mut work = self.stopped();
         let now = Instant::now();
         work.overdue = now + OVERDUE * (now - work.began);
         work.began = now;
+    }
+
+    fn stopped(&self) -> MutexGuard<'_, Work> {
+        self.cancel();
+        self.work.lock().unwrap()
     }
 
     /// Purges in the caller's thread what is left.

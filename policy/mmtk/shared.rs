@@ -119,8 +119,13 @@ impl<VM: VMBinding> Shared<VM> {
         self.full.store(full, Ordering::Relaxed);
     }
 
+    /// Whether this collection, or the last one, looks at all objects.
+    pub fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
     fn scope(&self) -> Scope {
-        if self.full.load(Ordering::Relaxed) {
+        if self.is_full() {
             Scope::Full
         } else {
             Scope::Young

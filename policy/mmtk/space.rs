@@ -58,6 +58,10 @@ pub struct MarkSweepSpace<VM: VMBinding> {
     threads: AtomicUsize,
     /// When the release of this collection began.
     pub(super) release_began: Instant,
+    /// Pages that were charged when the last collection ended.
+    charged_after: AtomicUsize,
+    /// Whether that one looked at all objects there were.
+    was_exhaustive: AtomicBool,
 }
 
 impl<VM: VMBinding> MarkSweepSpace<VM> {
@@ -82,6 +86,8 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             chunks: AtomicUsize::new(0),
             threads: AtomicUsize::new(0),
             release_began: Instant::now(),
+            charged_after: AtomicUsize::new(0),
+            was_exhaustive: AtomicBool::new(false),
         }
     }
 
@@ -137,6 +143,17 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.shared.pages.charged_pages()
     }
 
+    /// Number of pages that were charged when the last collection ended.
+    pub(crate) fn charged_after(&self) -> usize {
+        self.charged_after.load(Ordering::Relaxed)
+    }
+
+    /// Notes what the collection that ends has left charged, and whether it has looked at all objects there were.
+    pub(crate) fn note_end(&self, exhaustive: bool) {
+        self.charged_after.store(self.charged_pages(), Ordering::Relaxed);
+        self.was_exhaustive.store(exhaustive, Ordering::Relaxed);
+    }
+
     /// How often chunks were added to the heap, for [`MarkSweepSpace::add_chunks`].
     pub(super) fn chunk_count(&self) -> usize {
         self.chunks.load(Ordering::Acquire)
@@ -167,6 +184,22 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         }
         self.shared.pages.charge_reserved(pages.get());
         Some(pages)
+    }
+
+    /// Whether the collection that a thread has waited for, or the next, can have left room for `pages` more: false if it has looked at
+    /// all objects, and left less. mmtk counts collections in vain, but begins anew where another thread gets a cell meanwhile. So a
+    /// request that never fits would have one collection follow the other.
+    pub(super) fn has_left(&self, pages: NonZeroUsize) -> bool {
+        let trigger = self.get_gc_trigger();
+        let most = trigger.policy.get_max_heap_size_in_pages();
+        if pages.get() <= most.saturating_sub(self.charged_after()) {
+            return true;
+        }
+        let was_exhaustive = self.was_exhaustive.load(Ordering::Relaxed);
+        if let (false, Some(plan)) = (was_exhaustive, trigger.plan().generational()) {
+            plan.force_full_heap_collection();
+        }
+        !was_exhaustive
     }
 
     /// Number of pages that a thread may charge at once. As others do so too, what is charged and not used when the
@@ -237,8 +270,13 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         };
         let chunks = pages.div_ceil(PAGES_IN_CHUNK);
         if self.add_chunks(VMThread::UNINITIALIZED, chunks, self.chunk_count(), options) {
-            let touch = if self.has_huge_pages() { make_huge_page } else { touch };
-            self.heap().pre_touch(pages, touch);
+            let huge = self.has_huge_pages();
+            self.heap().pre_touch(pages, |place| {
+                if huge {
+                    make_huge_page(place);
+                }
+                touch(place);
+            });
             self.shared.set_pre_touched(pages);
         }
     }

@@ -44,7 +44,7 @@ use enum_map::EnumMap;
 use mmtk_macros::{HasSpaces, PlanTraceObject};
 use shardsweep_policy::Cycle;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -74,8 +74,6 @@ pub struct StickyMarkSweep<VM: VMBinding> {
     began: Mutex<Instant>,
     /// What the collections since the last full one have cost, in nanoseconds, and yielded.
     cycle: Cycle,
-    /// Pages that were charged after the last collection.
-    charged_after: AtomicUsize,
 }
 
 /// The work of a partial collection.
@@ -116,7 +114,6 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
             next_full: AtomicBool::new(true),
             began: Mutex::new(Instant::now()),
             cycle: Cycle::default(),
-            charged_after: AtomicUsize::new(0),
         }
     }
 
@@ -130,8 +127,7 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
     /// Whether as much has been allocated since the last collection as the option `nursery` allows, by default the whole heap.
     /// What a thread asks for now does not count: it may be larger.
     fn is_nursery_full(&self) -> bool {
-        let charged_after = self.charged_after.load(Ordering::Relaxed);
-        let young = self.ms.charged_pages().saturating_sub(charged_after);
+        let young = self.ms.charged_pages().saturating_sub(self.ms.charged_after());
         young >= self.most_young_pages()
     }
 
@@ -144,7 +140,6 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
     fn note_yield(&mut self) {
         let free = self.get_available_pages().min(self.most_young_pages());
         let cost = self.began.get_mut().unwrap().elapsed().as_nanos() as u64;
-        self.charged_after.store(self.ms.charged_pages(), Ordering::Relaxed);
         if self.full.load(Ordering::Relaxed) {
             self.cycle.begin(cost, free);
         } else {

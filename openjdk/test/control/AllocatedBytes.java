@@ -8,10 +8,12 @@
  * @run main/othervm -Xmx64m -Xint AllocatedBytes
  */
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import com.sun.management.ThreadMXBean;
 import heap.Check;
 import heap.Heap;
 import java.lang.management.ManagementFactory;
+import java.lang.reflect.Array;
 
 public class AllocatedBytes {
     private static final int OBJECTS = 200_000;
@@ -32,6 +34,30 @@ public class AllocatedBytes {
                 sink = new byte[Heap.MIB];
             }
         }), "large arrays");
+        // HotSpot reads how much of a TLAB is used beside the count.
+        if (!Boolean.parseBoolean(ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).getVMOption("UseTLAB").getValue())) {
+            neverFalls();
+        }
+    }
+
+    /** Another thread that looks on sees the count rise alone. The arrays are made by the VM itself where nothing is compiled. */
+    private static void neverFalls() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        Thread thread = new Thread(() -> {
+            for (int i = 0; i < 20 * OBJECTS; i++) {
+                sink = Array.newInstance(byte.class, 1000);
+            }
+        });
+        thread.start();
+        long last = 0;
+        while (thread.isAlive()) {
+            long bytes = threads.getThreadAllocatedBytes(thread.getId());
+            // A thread that has ended has no count.
+            if (bytes != -1) {
+                Check.that(bytes >= last, "the count has fallen from " + last + " to " + bytes);
+                last = bytes;
+            }
+        }
     }
 
     private static long counted(Runnable work) {

@@ -191,3 +191,18 @@ fn the_thread_is_not_bound_where_its_maker_is() {
     let process = unsafe { libc::getpid() };
     assert_eq!(receive.recv_timeout(NEVER), Ok(processors(process)));
 }
+
+#[test]
+fn a_pause_is_not_the_beginning_of_a_collection() {
+    let purger = purger(no_thread);
+    let times = || {
+        let work = purger.work.lock().unwrap();
+        (work.began, work.overdue)
+    };
+    purger.stop();
+    let before = times();
+    purger.pause();
+    assert_eq!(times(), before);
+    purger.stop();
+    assert!(times() > before);
+}

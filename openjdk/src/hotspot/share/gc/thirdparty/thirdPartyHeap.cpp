@@ -174,17 +174,15 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   if (has_list) {
     object = ThirdPartyHeapThreadLocalData::pop(thread, ThirdPartyHeapBins::of(bytes));
   }
-  // Compiled code takes cells without counting them: they count as allocated by the thread when it gets
-  // them from the plugin. The caller counts each object.
   if (object != NULL) {
-    thread->incr_allocated_bytes(-(jlong)bytes);
     return (HeapWord*)object;
   }
   const uint64_t refilled_before = ThirdPartyHeapThreadLocalData::refilled_bytes(thread);
   object = allocate_from_plugin(thread, bytes);
   const uint64_t refilled = ThirdPartyHeapThreadLocalData::refilled_bytes(thread) - refilled_before;
-  if (object != NULL && has_list && refilled != 0) {
-    thread->incr_allocated_bytes((jlong)(refilled - bytes));
+  // Compiled code takes cells without counting them: they count as allocated by the thread when it gets them from the plugin.
+  if (object != NULL) {
+    thread->incr_allocated_bytes(has_list && refilled != 0 ? refilled : bytes);
   }
   return (HeapWord*)object;
 }
