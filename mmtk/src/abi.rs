@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 9;
+pub const ABI_VERSION: u32 = 10;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -151,7 +151,7 @@ mirror! {
 
 mirror! {
     /// What the plugin says of itself once its options are known.
-    Plan = ThirdPartyHeapPlan, 56;
+    Plan = ThirdPartyHeapPlan, 64;
     0 size: u64,
     8 name: *const c_char,
     16 min_heap_size: u64,
@@ -162,6 +162,8 @@ mirror! {
     40 gc_threads: u32,
     44 barrier: u32,
     48 supports_pre_touch: u32,
+    52 ignores_system_gc: u32,
+    56 concurrent_gc_threads: u32,
 }
 
 /// `ThirdPartyHeapPhase`: the plugin's parts of a pause.
@@ -207,7 +209,7 @@ pub const HUGE_PAGES_NEVER: u32 = 2;
 
 mirror! {
     /// What the VM asks for when the heap is made.
-    Config = ThirdPartyHeapConfig, 72;
+    Config = ThirdPartyHeapConfig, 64;
     0 size: u64,
     8 min_heap_size: u64,
     16 max_heap_size: u64,
@@ -216,11 +218,19 @@ mirror! {
     32 object_alignment: u32,
     36 thread_mutator_offset: u32,
     40 thread_heads_offset: u32,
-    44 min_heap_free_ratio: u32,
-    48 max_heap_free_ratio: u32,
-    52 huge_pages: u32,
+    44 concurrent_gc_threads: u32,
+    48 huge_pages: u32,
+    52 pre_touch: u32,
     56 min_address: u64,
-    64 pre_touch: u32,
+}
+
+mirror! {
+    /// What bounds the heap's size between `-Xms` and `-Xmx`.
+    #[derive(Default)]
+    SizeFlags = ThirdPartyHeapSizeFlags, 16;
+    0 soft_max_heap_size: u64,
+    8 min_heap_free_ratio: u32,
+    12 max_heap_free_ratio: u32,
 }
 
 /// `THIRD_PARTY_HEAP_BINS`: for how many bins a thread has cells.
@@ -295,7 +305,7 @@ mirror! {
     160 debug_print_object: unsafe extern "C" fn(object: *const c_void),
     168 visit_class_loader_data: unsafe extern "C" fn(class_loader_data: *mut c_void, sink: *const RootSink),
     176 report_discovered_references: unsafe extern "C" fn(soft: u64, weak: u64, finals: u64, phantom: u64),
-    184 soft_max_heap_size: unsafe extern "C" fn() -> u64,
+    184 size_flags: unsafe extern "C" fn(flags: *mut SizeFlags),
     192 memory_mapped: unsafe extern "C" fn(start: *const c_void, bytes: u64, is_heap: i32),
     200 begin_phase: unsafe extern "C" fn(phase: i32),
 }
@@ -313,7 +323,7 @@ mirror! {
     56 destroy_mutator: unsafe extern "C" fn(mutator: Mutator),
     64 alloc: unsafe extern "C" fn(mutator: Mutator, bytes: usize) -> *mut c_void,
     72 alloc_tlab: unsafe extern "C" fn(mutator: Mutator, min_bytes: usize, actual_bytes: *mut usize) -> *mut c_void,
-    80 collect: unsafe extern "C" fn(thread: Thread, force: i32, exhaustive: i32) -> i32,
+    80 collect: unsafe extern "C" fn(thread: Thread, exhaustive: i32) -> i32,
     88 run_worker: unsafe extern "C" fn(thread: Thread, worker: Worker),
     96 used_bytes: unsafe extern "C" fn() -> u64,
     104 total_bytes: unsafe extern "C" fn() -> u64,

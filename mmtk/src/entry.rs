@@ -160,6 +160,11 @@ pub unsafe extern "C" fn third_party_heap_entry(
     &PLUGIN
 }
 
+/// A number of threads for the VM: 0 if none was given.
+fn number_of(threads: Option<usize>) -> u32 {
+    threads.unwrap_or(0).try_into().unwrap_or(u32::MAX)
+}
+
 unsafe extern "C" fn configure(
     options: *const c_char,
     plan: *mut Plan,
@@ -194,7 +199,9 @@ unsafe extern "C" fn configure(
                 supports_tlab: (info.bump_allocation && !settings.is_stress_test()).into(),
                 // A malloc library takes its memory where it likes.
                 supports_compressed_oops: (!cfg!(feature = "malloc-libc")).into(),
-                gc_threads: settings.threads.unwrap_or(0).try_into().unwrap_or(u32::MAX),
+                gc_threads: number_of(settings.threads),
+                concurrent_gc_threads: number_of(settings.concurrent_threads),
+                ignores_system_gc: (*settings.builder.options.ignore_system_gc).into(),
                 barrier: barrier::of_plan(info.constraints.barrier),
                 #[cfg(feature = "shardsweep")]
                 supports_pre_touch: crate::cells::serves(info).into(),
@@ -285,14 +292,11 @@ fn set_heap_size(settings: &mut Settings, config: &Config) -> Result<(), String>
     } else {
         max
     };
-    let free_percent =
-        config.min_heap_free_ratio.min(100) as usize..=config.max_heap_free_ratio.min(100) as usize;
-    trigger::set_bounds(trigger::Bounds {
-        min,
-        max,
-        free_percent,
-    });
+    trigger::set_bounds(trigger::Bounds { min, max });
     let options = &mut settings.builder.options;
+    if config.concurrent_gc_threads != 0 {
+        options.concurrent_threads.set(config.concurrent_gc_threads as usize);
+    }
     let is_set = options.gc_trigger.set(GCTriggerSelector::Delegated);
     if is_set && 0 < min && min <= max && options.threads.set(config.gc_threads as usize) {
         Ok(())
@@ -398,13 +402,15 @@ unsafe extern "C" fn alloc_without_collection(mutator: Mutator, bytes: usize) ->
     dispatch!(alloc(mutator, bytes))
 }
 
-unsafe extern "C" fn collect(thread: Thread, force: i32, exhaustive: i32) -> i32 {
-    fn collect<const COMPRESSED: bool>(thread: Thread, force: bool, exhaustive: bool) -> bool {
+unsafe extern "C" fn collect(thread: Thread, exhaustive: i32) -> i32 {
+    fn collect<const COMPRESSED: bool>(thread: Thread, exhaustive: bool) -> bool {
         let thread = VMMutatorThread(upcalls::vm_thread(thread));
         let mmtk = heap::mmtk::<COMPRESSED>();
+        // The VM knows itself what the options ignore.
+        let force = true;
         mmtk.handle_user_collection_request(thread, force, exhaustive)
     }
-    dispatch!(collect(thread, force != 0, exhaustive != 0)).into()
+    dispatch!(collect(thread, exhaustive != 0)).into()
 }
 
 unsafe extern "C" fn purge() {

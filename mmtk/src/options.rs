@@ -75,6 +75,8 @@ pub struct Settings {
     pub plan: &'static PlanInfo,
     /// The number of GC threads, if it was given.
     pub threads: Option<usize>,
+    /// How many of them work beside mutators, if it was given.
+    pub concurrent_threads: Option<usize>,
 }
 
 impl Settings {
@@ -96,6 +98,7 @@ impl Settings {
             builder,
             plan,
             threads: None,
+            concurrent_threads: None,
         }
     }
 
@@ -120,8 +123,11 @@ impl Settings {
                 option.expected
             ));
         }
-        if name == "threads" {
-            self.threads = Some(*self.builder.options.threads);
+        let options = &self.builder.options;
+        match name {
+            "threads" => self.threads = Some(*options.threads),
+            "concurrent_threads" => self.concurrent_threads = Some(*options.concurrent_threads),
+            _ => {}
         }
         Ok(())
     }

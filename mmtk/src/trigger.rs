@@ -23,8 +23,25 @@ pub struct Bounds {
     pub min: usize,
     /// Bytes of `-Xmx`.
     pub max: usize,
+}
+
+/// What else bounds it, and may change while the VM runs.
+struct Wishes {
+    /// Pages that it is not to exceed as long as live objects fit.
+    soft_max: usize,
     /// The least and the greatest part of the heap that is free after a collection, in percent.
-    pub free_percent: RangeInclusive<usize>,
+    free_percent: RangeInclusive<usize>,
+}
+
+impl Wishes {
+    fn now() -> Self {
+        let flags = upcalls::size_flags();
+        let [min, max] = [flags.min_heap_free_ratio, flags.max_heap_free_ratio].map(|ratio| ratio.min(100) as usize);
+        Wishes {
+            soft_max: flags.soft_max_heap_size as usize / PAGE,
+            free_percent: min..=max,
+        }
+    }
 }
 
 static BOUNDS: OnceLock<Bounds> = OnceLock::new();
@@ -50,18 +67,17 @@ pub fn max_pages() -> usize {
 
 impl Bounds {
     /// The next size of a heap of `current` pages in which `occupied` pages are in use, or are waited
-    /// for by threads, and of which `free` pages at least are to be free. It is not above `soft_max` pages, unless what is
-    /// in use needs it.
-    fn next_size(&self, current: usize, occupied: usize, free: usize, soft_max: usize) -> usize {
+    /// for by threads, and of which `free` pages at least are to be free.
+    fn next_size(&self, current: usize, occupied: usize, free: usize, wishes: &Wishes) -> usize {
         let with_free = |percent| {
             (occupied * 100)
                 .checked_div(100 - percent)
                 .unwrap_or(usize::MAX)
         };
-        let at_least = with_free(*self.free_percent.start()).max(occupied + free);
-        let at_most = with_free(*self.free_percent.end()).max(at_least);
+        let at_least = with_free(*wishes.free_percent.start()).max(occupied + free);
+        let at_most = with_free(*wishes.free_percent.end()).max(at_least);
         let size = current.max(at_least).min(at_most);
-        let size = size.min(soft_max.max(with_free(FREE_PERCENT_ABOVE_SOFT_MAX)));
+        let size = size.min(wishes.soft_max.max(with_free(FREE_PERCENT_ABOVE_SOFT_MAX)));
         size.clamp(self.min.div_ceil(PAGE), self.max.div_ceil(PAGE))
     }
 }
@@ -99,8 +115,7 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
         let occupied = plan.get_reserved_pages() + self.pending.swap(0, Ordering::Relaxed);
         let current = self.current.load(Ordering::Relaxed);
         let free = plan.generational().map_or(0, |_| nursery_room(occupied));
-        let soft_max = upcalls::soft_max_heap_size() / PAGE;
-        let size = bounds().next_size(current, occupied, free, soft_max);
+        let size = bounds().next_size(current, occupied, free, &Wishes::now());
         self.current.store(size, Ordering::Relaxed);
     }
 
@@ -144,51 +159,41 @@ mod tests {
 
     const MAX: usize = 10_000;
 
-    fn bounds(free_percent: RangeInclusive<usize>) -> Bounds {
-        Bounds {
+    fn next_size(current: usize, occupied: usize, free: usize, free_percent: RangeInclusive<usize>, soft_max: usize) -> usize {
+        let bounds = Bounds {
             min: 200 * PAGE,
             max: MAX * PAGE,
-            free_percent,
-        }
+        };
+        let wishes = Wishes { soft_max, free_percent };
+        bounds.next_size(current, occupied, free, &wishes)
     }
 
     #[test]
     fn size_follows_the_live_objects() {
-        let bounds = bounds(40..=70);
-        assert_eq!(
-            bounds.next_size(1000, 500, 0, MAX),
-            1000,
-            "half of it is free"
-        );
-        assert_eq!(bounds.next_size(1000, 900, 0, MAX), 1500, "40 % free");
-        assert_eq!(bounds.next_size(1000, 150, 0, MAX), 500, "70 % free");
-        assert_eq!(bounds.next_size(1000, 500, 600, MAX), 1100, "600 are free");
-        assert_eq!(
-            bounds.next_size(1000, 10, 600, MAX),
-            610,
-            "also of a small heap"
-        );
-        assert_eq!(bounds.next_size(1000, 0, 0, MAX), 200, "-Xms");
-        assert_eq!(bounds.next_size(1000, MAX, 0, MAX), MAX, "-Xmx");
+        let next_size = |current, occupied, free| next_size(current, occupied, free, 40..=70, MAX);
+        assert_eq!(next_size(1000, 500, 0), 1000, "half of it is free");
+        assert_eq!(next_size(1000, 900, 0), 1500, "40 % free");
+        assert_eq!(next_size(1000, 150, 0), 500, "70 % free");
+        assert_eq!(next_size(1000, 500, 600), 1100, "600 are free");
+        assert_eq!(next_size(1000, 10, 600), 610, "also of a small heap");
+        assert_eq!(next_size(1000, 0, 0), 200, "-Xms");
+        assert_eq!(next_size(1000, MAX, 0), MAX, "-Xmx");
     }
 
     #[test]
     fn soft_maximum() {
-        let bounds = bounds(40..=70);
-        assert_eq!(bounds.next_size(1000, 500, 0, 600), 600, "it fits");
-        assert_eq!(
-            bounds.next_size(1000, 540, 0, 590),
-            600,
-            "live objects need more"
-        );
-        assert_eq!(bounds.next_size(1000, 0, 0, 100), 200, "-Xms");
+        let next_size = |occupied, soft_max| next_size(1000, occupied, 0, 40..=70, soft_max);
+        assert_eq!(next_size(500, 600), 600, "it fits");
+        assert_eq!(next_size(540, 590), 600, "live objects need more");
+        assert_eq!(next_size(0, 100), 200, "-Xms");
     }
 
     #[test]
     fn extreme_ratios() {
-        assert_eq!(bounds(0..=100).next_size(1000, 1, 0, MAX), 1000);
-        assert_eq!(bounds(0..=100).next_size(1000, 2000, 0, MAX), 2000);
-        assert_eq!(bounds(100..=100).next_size(1000, 500, 0, MAX), MAX);
-        assert_eq!(bounds(0..=0).next_size(1000, 500, 0, MAX), 500);
+        let next_size = |occupied, free_percent| next_size(1000, occupied, 0, free_percent, MAX);
+        assert_eq!(next_size(1, 0..=100), 1000);
+        assert_eq!(next_size(2000, 0..=100), 2000);
+        assert_eq!(next_size(500, 100..=100), MAX);
+        assert_eq!(next_size(500, 0..=0), 500);
     }
 }

@@ -4,7 +4,7 @@
 //! `third_party_heap_entry` installs the table before anything else of the plugin runs, so that
 //! every caller here may rely on it.
 
-use crate::abi;
+use crate::abi::{self, SizeFlags};
 use crate::references::SoftPolicy;
 use mmtk::util::{Address, ObjectReference, OpaquePointer, VMThread};
 use std::ffi::{c_void, CString};
@@ -184,10 +184,12 @@ pub fn report_discovered_references(soft: usize, weak: usize, finals: usize, pha
     unsafe { (vm().report_discovered_references)(soft, weak, finals, phantom) }
 }
 
-/// `SoftMaxHeapSize` as it is now, in bytes.
-pub fn soft_max_heap_size() -> usize {
-    // SAFETY: has no preconditions.
-    unsafe { (vm().soft_max_heap_size)() as usize }
+/// What bounds the heap's size now.
+pub fn size_flags() -> SizeFlags {
+    let mut flags = SizeFlags::default();
+    // SAFETY: the VM only writes the numbers to where it is told.
+    unsafe { (vm().size_flags)(&mut flags) };
+    flags
 }
 
 /// Tells that a range of addresses was mapped, and whether for objects.

@@ -2,7 +2,7 @@
 //! A VM with one Java thread, a few classes and roots that are words of an array.
 
 use crate::abi::{self, Config, Mutator, MutatorVisitor, Plan, Plugin, RawSlot, RootSink};
-use crate::abi::{BinTable, Head, Heads, Layout, Range, TextSink, Thread, Vm, Worker, BINS};
+use crate::abi::{BinTable, Head, Heads, Layout, Range, SizeFlags, TextSink, Thread, Vm, Worker, BINS};
 use crate::entry::third_party_heap_entry;
 use crate::layout::tests::{klass, test_layout};
 use crate::layout::tests::{ID_INSTANCE, ID_LOADER, ID_OBJECT_ARRAY, ID_REF};
@@ -236,8 +236,14 @@ unsafe extern "C" fn debug_scan_object(object: *const c_void, sink: *const RootS
 
 unsafe extern "C" fn report_discovered_references(_: u64, _: u64, _: u64, _: u64) {}
 
-unsafe extern "C" fn soft_max_heap_size() -> u64 {
-    u64::MAX
+unsafe extern "C" fn size_flags(flags: *mut SizeFlags) {
+    let now = SizeFlags {
+        soft_max_heap_size: u64::MAX,
+        min_heap_free_ratio: 40,
+        max_heap_free_ratio: 70,
+    };
+    // SAFETY: the plugin passes a place for them.
+    unsafe { flags.write(now) };
 }
 unsafe extern "C" fn memory_mapped(_: *const c_void, _: u64, _: i32) {}
 unsafe extern "C" fn begin_phase(_: i32) {}
@@ -322,7 +328,7 @@ static TABLE: Vm = Vm {
     debug_print_object,
     visit_class_loader_data,
     report_discovered_references,
-    soft_max_heap_size,
+    size_flags,
     memory_mapped,
     begin_phase,
 };
@@ -359,8 +365,7 @@ impl FakeVm {
                 object_alignment: 8,
                 thread_mutator_offset: std::mem::offset_of!(FakeThread, mutator) as u32,
                 thread_heads_offset: std::mem::offset_of!(FakeThread, heads) as u32,
-                min_heap_free_ratio: 40,
-                max_heap_free_ratio: 70,
+                concurrent_gc_threads: 0,
                 huge_pages: 0,
                 pre_touch: 0,
                 min_address: 0,
@@ -491,7 +496,7 @@ impl FakeVm {
         while self.pauses(abi::PAUSE_FULL) == before {
             // SAFETY: by the Java thread.
             let collected =
-                unsafe { (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 0, 1) };
+                unsafe { (plugin().collect)(JAVA_THREAD.load(Ordering::Acquire).cast(), 1) };
             if collected == 0 {
                 break;
             }

@@ -3,14 +3,18 @@
  * @test
  * @summary After a collection, MinHeapFreeRatio and MaxHeapFreeRatio bound the part of the heap that is free (of a plan that copies, without what it sets aside).
  * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @modules jdk.management
  * @library /lib
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms8m -Xmx256m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20 FreeRatios 10 20
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms8m -Xmx256m -XX:MinHeapFreeRatio=60 -XX:MaxHeapFreeRatio=65 FreeRatios 60 65
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms8m -Xmx256m -XX:MinHeapFreeRatio=0 -XX:MaxHeapFreeRatio=100 FreeRatios 0 100
+ * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms8m -Xmx256m FreeRatios 10 20 set
  */
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import heap.Check;
 import heap.Heap;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -24,6 +28,12 @@ public class FreeRatios {
     public static void main(String[] args) {
         min = Double.parseDouble(args[0]);
         max = Double.parseDouble(args[1]);
+        if (args.length > 2) {
+            // While the VM runs.
+            HotSpotDiagnosticMXBean flags = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+            flags.setVMOption("MinHeapFreeRatio", args[0]);
+            flags.setVMOption("MaxHeapFreeRatio", args[1]);
+        }
         List<byte[]> live = new ArrayList<>();
         for (int i = 0; i < 40 * 8; i++) {
             live.add(new byte[Heap.MIB / 8]);

@@ -26,6 +26,18 @@ public class GcThreads {
             Child.with("-Xmx48m", "-XX:ParallelGCThreads=" + threads).main(Main.class, "" + threads).mustExitCleanly(0);
         }
         Child.with("-Xmx48m").variable("MMTK_THREADS", "3").main(Main.class, "3").mustExitCleanly(0);
+        if (Child.optionsUnderTest().contains("-XX:ThirdPartyHeapPlugin=ms-64k")) {
+            concurrent(2, "plan=ConcurrentMarkSweep", "-XX:ParallelGCThreads=8");
+            concurrent(3, "plan=ConcurrentMarkSweep", "-XX:ParallelGCThreads=8", "-XX:ConcGCThreads=3");
+            concurrent(4, "plan=ConcurrentMarkSweep,concurrent_threads=4", "-XX:ParallelGCThreads=8", "-XX:ConcGCThreads=3");
+            concurrent(0, "plan=MarkSweep", "-XX:ParallelGCThreads=8");
+        }
+    }
+
+    /** What tools see as the number of GC threads that work beside the program. */
+    private static void concurrent(int threads, String heapOptions, String... options) throws Exception {
+        String out = Child.with("-Xmx48m", "-XX:ThirdPartyHeapOptions=" + heapOptions, "-XX:+PrintFlagsFinal", "-version").and(options).mustExit(0).out();
+        Check.matches("ConcGCThreads\\s+= " + threads + " ", out, "the number of concurrent GC threads with " + heapOptions);
     }
 
     public static class Main {

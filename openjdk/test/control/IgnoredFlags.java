@@ -22,6 +22,18 @@ public class IgnoredFlags {
         }
         warns("-XX:MaxGCPauseMillis=10", "-XX:MaxGCPauseMillis");
         warns("-Xmn8m", "The size of the young generation");
+        warns("-XX:NewRatio=3", "The size of the young generation");
+        warns("-XX:MaxTenuringThreshold=3", "-XX:MaxTenuringThreshold");
+        warns("-XX:+ExplicitGCInvokesConcurrent", "-XX:\\+ExplicitGCInvokesConcurrent");
+        if (!Child.optionsUnderTest().stream().anyMatch(option -> option.contains("plan=Concurrent"))) {
+            warns("-XX:ConcGCThreads=1", "-XX:ConcGCThreads");
+        }
+        if (Child.optionsUnderTest().contains("-XX:ThirdPartyHeapPlugin=ms-64k")) {
+            warns("-XX:+UseTLAB", "What is said of TLABs");
+            warns("-XX:TLABSize=64k", "What is said of TLABs");
+        }
+        Check.matches("have no effect without -XX:\\+UseThirdPartyHeap", run("-XX:-UseThirdPartyHeap -XX:+UseSerialGC -XX:ThirdPartyHeapPlugin=stock"),
+                "the warning where the heap is another");
         warns("-XX:-UseTLAB -XX:AllocatePrefetchStyle=3", "-XX:AllocatePrefetchStyle=3");
         List<String> silent = List.of("-XX:+UseTransparentHugePages", "-XX:SoftMaxHeapSize=32m", "-XX:+UseNUMA", "-XX:-AlwaysPreTouch");
         for (String option : silent) {

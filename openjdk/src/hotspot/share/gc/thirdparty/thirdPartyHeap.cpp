@@ -93,8 +93,7 @@ jint ThirdPartyHeap::initialize() {
   config.object_alignment = ObjectAlignmentInBytes;
   config.thread_mutator_offset = in_bytes(ThirdPartyHeapThreadLocalData::mutator_offset());
   config.thread_heads_offset = in_bytes(ThirdPartyHeapThreadLocalData::heads_offset());
-  config.min_heap_free_ratio = MinHeapFreeRatio;
-  config.max_heap_free_ratio = MaxHeapFreeRatio;
+  config.concurrent_gc_threads = ConcGCThreads;
   config.huge_pages = huge_pages();
   config.min_address = FLAG_IS_CMDLINE(HeapBaseMinAddress) ? HeapBaseMinAddress : 0;
   config.pre_touch = AlwaysPreTouch;
@@ -319,7 +318,9 @@ bool ThirdPartyHeap::supports_object_pinning() const {
 void ThirdPartyHeap::collect(GCCause::Cause cause) {
   Thread* const thread = Thread::current();
   const bool by_user = GCCause::is_user_requested_gc(cause);
-  if (cause == GCCause::_gc_locker) {
+  if (!ThirdPartyHeapLoader::plan().collects || (by_user && ThirdPartyHeapLoader::plan().ignores_system_gc)) {
+    log_debug(gc)("%s: no collection, the plugin is told to ignore it or never collects", GCCause::to_string(cause));
+  } else if (cause == GCCause::_gc_locker) {
     _driver->gc_locker_cleared(thread->as_Java_thread());
   } else if (holds_collections_up(thread)) {
     log_debug(gc)("%s: no collection, the thread is in a JNI critical region", GCCause::to_string(cause));
@@ -327,10 +328,7 @@ void ThirdPartyHeap::collect(GCCause::Cause cause) {
     if (!can_collect()) {
       wait_until_collection_enabled();
     }
-    if (!collect_in_full(thread, cause)) {
-      _driver->set_requested_cause(GCCause::_no_gc);
-      _soft_ref_policy.set_should_clear_all_soft_refs(false);
-    }
+    collect_in_full(thread, cause);
   }
   // A program that calls System.gc() goes on to use the memory; who sends this command wants it back.
   if (cause == GCCause::_dcmd_gc_run) {
@@ -341,15 +339,13 @@ void ThirdPartyHeap::collect(GCCause::Cause cause) {
 
 // The collection that is waited for may be another one: a partial one that another thread has asked for just before, or the end of
 // marking beside the mutators. Then the next one is full.
-bool ThirdPartyHeap::collect_in_full(Thread* thread, GCCause::Cause cause) {
-  const bool force = !GCCause::is_user_requested_gc(cause);
+void ThirdPartyHeap::collect_in_full(Thread* thread, GCCause::Cause cause) {
   const uint full_collections = total_full_collections();
-  bool collected;
   do {
     _driver->set_requested_cause(cause);
-    collected = plugin()->collect((ThirdPartyHeapThread*)thread, force, true /* exhaustive */) != 0;
-  } while (collected && full_collections == total_full_collections());
-  return collected;
+    const bool collected = plugin()->collect((ThirdPartyHeapThread*)thread, true /* exhaustive */) != 0;
+    guarantee(collected, "the plugin serves what it does not ignore");
+  } while (full_collections == total_full_collections());
 }
 
 void ThirdPartyHeap::do_full_collection(bool clear_all_soft_refs) {

@@ -51,7 +51,7 @@ private:
   MetaWord* collect_and_allocate_metadata(ClassLoaderMetaspace* metaspace, size_t size, Metaspace::MetadataType mdtype,
                                           GCCause::Cause cause);
   // False if there was no collection: see ThirdPartyHeapPluginTable::collect.
-  bool collect_in_full(Thread* thread, GCCause::Cause cause);
+  void collect_in_full(Thread* thread, GCCause::Cause cause);
   // Whether a collection would wait for the thread to leave its JNI critical region.
   bool holds_collections_up(Thread* thread) const;
   void* allocate_in_critical_region(ThirdPartyHeapMutator* mutator, size_t bytes);

@@ -46,8 +46,14 @@ void ThirdPartyHeapArguments::warn_of_ignored_flags(const ThirdPartyHeapPlan& pl
     { AlwaysPreTouch && FLAG_IS_CMDLINE(AlwaysPreTouch) && !plan.supports_pre_touch,
                                                          "-XX:+AlwaysPreTouch",    "with this plan it has no memory before it is used" },
     { FLAG_IS_CMDLINE(MaxGCPauseMillis),                 "-XX:MaxGCPauseMillis",   "pauses have no goal" },
-    { FLAG_IS_CMDLINE(NewSize) || FLAG_IS_CMDLINE(MaxNewSize),
+    { FLAG_IS_CMDLINE(NewSize) || FLAG_IS_CMDLINE(MaxNewSize) || FLAG_IS_CMDLINE(NewRatio) || FLAG_IS_CMDLINE(SurvivorRatio),
                                                          "The size of the young generation", "plans that have one take the plugin's option nursery" },
+    { FLAG_IS_CMDLINE(MaxTenuringThreshold),             "-XX:MaxTenuringThreshold", "what survives a collection is old in plans with generations" },
+    { FLAG_IS_CMDLINE(ConcGCThreads) && plan.barrier != THIRD_PARTY_HEAP_BARRIER_SNAPSHOT,
+                                                         "-XX:ConcGCThreads",       "with this plan no work is done beside the program" },
+    { ExplicitGCInvokesConcurrent,                       "-XX:+ExplicitGCInvokesConcurrent", "System.gc() stops the program" },
+    { ((UseTLAB && FLAG_IS_CMDLINE(UseTLAB)) || FLAG_IS_CMDLINE(TLABSize)) && !plan.supports_tlab,
+                                                         "What is said of TLABs",   "with this plan threads have none" },
   };
   for (size_t i = 0; i < ARRAY_SIZE(ignored); i++) {
     if (ignored[i].set) {
@@ -64,6 +70,17 @@ void ThirdPartyHeapArguments::set_gc_threads(uint from_plugin) {
   }
   if (ParallelGCThreads == 0) {
     ThirdPartyHeapLoader::exit_with_error("-XX:ParallelGCThreads=0 is not supported with -XX:+UseThirdPartyHeap, at least 1 is needed");
+  }
+}
+
+// An option of the plugin wins. By default as many as mmtk has: one in four.
+void ThirdPartyHeapArguments::set_concurrent_gc_threads(const ThirdPartyHeapPlan& plan) {
+  if (plan.barrier != THIRD_PARTY_HEAP_BARRIER_SNAPSHOT) {
+    FLAG_SET_DEFAULT(ConcGCThreads, 0);
+  } else if (plan.concurrent_gc_threads != 0) {
+    FLAG_SET_ERGO(ConcGCThreads, plan.concurrent_gc_threads);
+  } else if (ConcGCThreads == 0) {
+    FLAG_SET_DEFAULT(ConcGCThreads, MAX2(ParallelGCThreads / 4, 1u));
   }
 }
 
@@ -100,6 +117,7 @@ void ThirdPartyHeapArguments::initialize() {
   }
 
   set_gc_threads(plan.gc_threads);
+  set_concurrent_gc_threads(plan);
 
   if (!plan.supports_tlab) {
     FLAG_SET_DEFAULT(UseTLAB, false);
@@ -117,6 +135,12 @@ CollectedHeap* ThirdPartyHeapArguments::create_heap() {
 void ThirdPartyHeapArguments::check_only_collector() {
   if (UseThirdPartyHeap) {
     ThirdPartyHeapLoader::exit_with_error("-XX:+UseThirdPartyHeap cannot be combined with another collector: choose one");
+  }
+}
+
+void ThirdPartyHeapArguments::warn_if_not_selected() {
+  if (!UseThirdPartyHeap && (FLAG_IS_CMDLINE(ThirdPartyHeapPlugin) || FLAG_IS_CMDLINE(ThirdPartyHeapOptions))) {
+    log_warning(gc)("-XX:ThirdPartyHeapPlugin and -XX:ThirdPartyHeapOptions have no effect without -XX:+UseThirdPartyHeap");
   }
 }
 

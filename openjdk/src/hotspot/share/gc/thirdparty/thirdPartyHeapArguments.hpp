@@ -15,6 +15,7 @@ private:
   static void check_supported_flags();
   static void warn_of_ignored_flags(const ThirdPartyHeapPlan& plan);
   static void set_gc_threads(uint from_plugin);
+  static void set_concurrent_gc_threads(const ThirdPartyHeapPlan& plan);
   static void set_prefetch_style();
   static void disable_compressed_oops();
 
@@ -27,6 +28,9 @@ public:
 
   // Called when more than one collector is selected: ends the VM if one of them is ours.
   static void check_only_collector();
+
+  // Called when a collector has been selected: warns if ours is not, and its flags are given.
+  static void warn_if_not_selected();
 
   // -Xinternalversion: prints heap, plan and plugin if args select them.
   static void print_internal_version(const JavaVMInitArgs* args);

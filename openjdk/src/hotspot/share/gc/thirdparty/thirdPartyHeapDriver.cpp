@@ -138,7 +138,18 @@ void ThirdPartyHeapDriver::collect(GCCause::Cause cause, ThirdPartyHeapPause pau
   Atomic::store(&_gc_id, GCId::undefined());
 }
 
+// What was asked for is a collection of the whole heap, which a pause that is not full leaves to a later one.
+GCCause::Cause ThirdPartyHeapDriver::take_cause(ThirdPartyHeapPause pause) {
+  if (pause != THIRD_PARTY_HEAP_PAUSE_FULL || _requested_cause == GCCause::_no_gc) {
+    return GCCause::_allocation_failure;
+  }
+  const GCCause::Cause cause = _requested_cause;
+  _requested_cause = GCCause::_no_gc;
+  return cause;
+}
+
 bool ThirdPartyHeapDriver::collect_at_safepoint() {
+  const ThirdPartyHeapPause pause = (ThirdPartyHeapPause)ThirdPartyHeapLoader::plugin()->pause();
   GCCause::Cause cause;
   {
     MutexLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
@@ -149,11 +160,9 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
       _gc_locker_cleared = false;
       return false;
     }
-    cause = _requested_cause == GCCause::_no_gc ? GCCause::_allocation_failure : _requested_cause;
-    _requested_cause = GCCause::_no_gc;
+    cause = take_cause(pause);
   }
 
-  const ThirdPartyHeapPause pause = (ThirdPartyHeapPause)ThirdPartyHeapLoader::plugin()->pause();
   if (pause == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
     GCIdMark id(_marking_gc_id);
     collect(cause, pause);
@@ -212,9 +221,12 @@ void ThirdPartyHeapDriver::wait_for_gc_locker() {
   }
 }
 
+// Of two requests that one collection serves, that of the VM counts: it may be for more than a program's.
 void ThirdPartyHeapDriver::set_requested_cause(GCCause::Cause cause) {
   MutexLocker ml(&_lock, check_flag(Thread::current()));
-  _requested_cause = cause;
+  if (_requested_cause == GCCause::_no_gc || !GCCause::is_user_requested_gc(cause)) {
+    _requested_cause = cause;
+  }
 }
 
 uint ThirdPartyHeapDriver::gc_id() const {

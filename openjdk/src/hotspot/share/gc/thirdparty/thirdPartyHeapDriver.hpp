@@ -57,7 +57,7 @@ private:
   volatile uint   _completed;         // collections since the start
   void          (*_vm_thread_task)(); // for the VM thread to run while it waits for the plugin
   bool            _gc_locker_cleared; // the last thread has left its JNI critical region
-  GCCause::Cause  _requested_cause;   // of the next collection, if somebody asked for one
+  GCCause::Cause  _requested_cause;   // of the next collection of the whole heap, if somebody asked for one
   volatile uint   _gc_id;             // of the collection that is going on
   uint            _marking_gc_id;     // of the last pause that was no final mark: that has the id of the initial one
   Ticks           _stop_requested;    // when the worker has asked for it the last time
@@ -65,6 +65,7 @@ private:
   void enable_collection();
   void change_state(State from, State to);
   void wait_for_plugin();
+  GCCause::Cause take_cause(ThirdPartyHeapPause pause);
   void collect(GCCause::Cause cause, ThirdPartyHeapPause pause);
   void wait_for_gc_locker();
   void wait_for_completion(JavaThread* thread, uint completed);
@@ -95,7 +96,7 @@ public:
   // By the last Java thread that leaves a JNI critical region which held a collection up.
   void gc_locker_cleared(JavaThread* thread);
 
-  // Of the collection that the calling thread asks for next; _no_gc takes it back, when there was none.
+  // Of the collection that the calling thread asks for next.
   void set_requested_cause(GCCause::Cause cause);
 
   // Of the collection that is going on, or else undefined: what the worker's lines in the log carry.

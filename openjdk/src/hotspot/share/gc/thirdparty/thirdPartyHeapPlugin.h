@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 9
+#define THIRD_PARTY_HEAP_ABI_VERSION 10
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -137,6 +137,8 @@ typedef struct ThirdPartyHeapPlan {
   uint32_t    gc_threads;           /* "threads" as set by an option, 0 if not set */
   uint32_t    barrier;              /* what stores of references need: a ThirdPartyHeapBarrier */
   uint32_t    supports_pre_touch;   /* heeds ThirdPartyHeapConfig.pre_touch */
+  uint32_t    ignores_system_gc;    /* options say so: a program that asks for a collection gets none */
+  uint32_t    concurrent_gc_threads; /* "concurrent_threads" as set by an option, 0 if not set */
 } ThirdPartyHeapPlan;
 
 /* The barriers that a plan can ask for. */
@@ -192,12 +194,18 @@ typedef struct ThirdPartyHeapConfig {
   uint32_t object_alignment;        /* always 8 */
   uint32_t thread_mutator_offset;   /* ThirdPartyHeapMutator* inside a thread; null if it has none */
   uint32_t thread_heads_offset;     /* ThirdPartyHeapHeads inside a thread */
+  uint32_t concurrent_gc_threads;   /* how many of them mark beside the mutators, 0 if the plan never does */
+  uint32_t huge_pages;              /* a ThirdPartyHeapHugePages */
+  uint32_t pre_touch;               /* min_heap_size bytes are made resident now, and stay so */
+  uint64_t min_address;             /* with compressed oops, the heap lies behind it */
+} ThirdPartyHeapConfig;
+
+/* What bounds the heap's size between -Xms and -Xmx. It may change while the VM runs. */
+typedef struct ThirdPartyHeapSizeFlags {
+  uint64_t soft_max_heap_size;      /* bytes that the heap is not to exceed as long as live objects fit */
   uint32_t min_heap_free_ratio;     /* percent of the heap that are to be free after a collection: at least */
   uint32_t max_heap_free_ratio;     /* ... and at most */
-  uint32_t huge_pages;              /* a ThirdPartyHeapHugePages */
-  uint64_t min_address;             /* with compressed oops, the heap lies behind it */
-  uint32_t pre_touch;               /* min_heap_size bytes are made resident now, and stay so */
-} ThirdPartyHeapConfig;
+} ThirdPartyHeapSizeFlags;
 
 /*
  * The free cells that stand in each thread, at ThirdPartyHeapConfig.thread_heads_offset: the VM makes them none, and
@@ -290,8 +298,8 @@ typedef struct ThirdPartyHeapVMTable {
   /* Once in a collection, before its weak roots are processed: how many references of each kind it has discovered. */
   void (*report_discovered_references)(uint64_t soft, uint64_t weak, uint64_t final, uint64_t phantom);
 
-  /* Bytes that the heap is not to exceed as long as live objects fit; changes while the VM runs. */
-  uint64_t (*soft_max_heap_size)(void);
+  /* The flags as they are now. */
+  void (*size_flags)(ThirdPartyHeapSizeFlags* flags);
 
   /* Memory that the plugin has mapped for good: for objects, or for what it knows of them. By any thread. */
   void (*memory_mapped)(const void* start, uint64_t bytes, int32_t is_heap);
@@ -322,10 +330,9 @@ typedef struct ThirdPartyHeapPluginTable {
 
   /*
    * A collection on request; returns when the next pause is over, which another thread may have asked for just before, of
-   * another kind. By a Java thread or, at a safepoint, the VM thread. Returns 0 if there was none: the plan never collects or,
-   * unless it is forced, options ignore what programs ask for.
+   * another kind. By a Java thread or, at a safepoint, the VM thread. Returns 0 if there was none: the plan never collects.
    */
-  int32_t (*collect)(ThirdPartyHeapThread* thread, int32_t force, int32_t exhaustive);
+  int32_t (*collect)(ThirdPartyHeapThread* thread, int32_t exhaustive);
   /* Body of a GC thread. */
   void (*run_worker)(ThirdPartyHeapThread* thread, ThirdPartyHeapWorker* worker);
 

@@ -165,8 +165,10 @@ static void vm_debug_print_object(const void* object) {
   cast_to_oop(object)->print_on(tty);
 }
 
-static uint64_t vm_soft_max_heap_size() {
-  return Atomic::load(&SoftMaxHeapSize);
+static void vm_size_flags(ThirdPartyHeapSizeFlags* flags) {
+  flags->soft_max_heap_size = Atomic::load(&SoftMaxHeapSize);
+  flags->min_heap_free_ratio = Atomic::load(&MinHeapFreeRatio);
+  flags->max_heap_free_ratio = Atomic::load(&MaxHeapFreeRatio);
 }
 
 const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
@@ -194,7 +196,7 @@ const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
     vm_debug_print_object,
     ThirdPartyHeapClassUnloading::visit_class_loader_data,
     vm_report_discovered_references,
-    vm_soft_max_heap_size,
+    vm_size_flags,
     vm_memory_mapped,
     ThirdPartyHeapPhases::begin_plugin_phase,
   };

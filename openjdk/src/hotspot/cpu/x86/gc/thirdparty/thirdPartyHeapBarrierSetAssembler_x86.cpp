@@ -50,7 +50,9 @@ void ThirdPartyHeapBarrierSetAssembler::eden_allocate(MacroAssembler* masm, Regi
   assert_different_registers(obj, var_size_in_bytes, t1, rscratch1);
   const int heads = in_bytes(ThirdPartyHeapThreadLocalData::heads_offset());
   const bool is_constant = var_size_in_bytes == noreg;
-  if (is_constant ? !ThirdPartyHeapBins::has(con_size_in_bytes) : !ThirdPartyHeapBins::exist()) {
+  const bool has_list = is_constant ? ThirdPartyHeapBins::has(con_size_in_bytes) : ThirdPartyHeapBins::exist();
+  // C1 comes here in any case.
+  if (!has_list || !Universe::heap()->supports_inline_contig_alloc()) {
     __ jmp(slow_case);
   } else if (is_constant) {
     const uint bin = ThirdPartyHeapBins::of(con_size_in_bytes);

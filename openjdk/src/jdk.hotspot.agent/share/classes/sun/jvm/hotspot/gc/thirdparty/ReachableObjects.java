@@ -65,9 +65,18 @@ final class ReachableObjects implements AddressVisitor {
       if (handles != null) {
         handles.oopsDo(this);
       }
+      doFrames(thread);
+    }
+  }
+
+  /** The stack of a thread that runs compiled code has no known end: HotSpot's walk begins with a guess, which may lead nowhere. */
+  private void doFrames(JavaThread thread) {
+    try {
       for (StackFrameStream frames = new StackFrameStream(thread); !frames.isDone(); frames.next()) {
         frames.getCurrent().oopsDo(this, frames.getRegisterMap());
       }
+    } catch (RuntimeException e) {
+      // The rest of this stack is left out.
     }
   }
 

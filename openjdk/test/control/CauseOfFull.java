@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary What a program or the VM asks for is the cause of a collection of the whole heap alone, also where other threads allocate and
+ *     partial collections come between; and a program's request does not hide that of the VM.
+ * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @library /lib
+ * @run main CauseOfFull
+ */
+
+import heap.Check;
+import heap.Child;
+import heap.Heap;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+public class CauseOfFull {
+    private static final Pattern OTHER = Pattern.compile("Pause (Young|Initial Mark|Final Mark) \\((?!Allocation Failure).*");
+    private static final int REQUESTS = 200;
+
+    public static void main(String[] args) throws Exception {
+        if (Child.optionsUnderTest().contains("-XX:ThirdPartyHeapPlugin=ms-64k")) {
+            check("plan=StickyMarkSweep", "System.gc()");
+            check("plan=ConcurrentMarkSweep", "System.gc()");
+        }
+        check("ignore_system_gc=true", "Metadata GC Threshold");
+    }
+
+    private static void check(String heapOptions, String cause) throws Exception {
+        Child child = Child.with("-Xmx32m", "-Xlog:gc", "-XX:MaxMetaspaceSize=16m", "-XX:ThirdPartyHeapOptions=" + heapOptions).main(Main.class, heapOptions);
+        String out = child.mustExitCleanly(0).out();
+        Matcher other = OTHER.matcher(out);
+        Check.that(!other.find(), "the cause of a collection that is not full: " + (other.hitEnd() ? "" : other.group()));
+        Check.that(out.contains("Pause Full (" + cause + ")"), "with " + heapOptions + " there is no collection for " + cause);
+        Check.that(heapOptions.startsWith("plan") || !out.contains("System.gc()"), "a request that is to be ignored is none by name");
+    }
+
+    /** Classes that die, while other threads allocate and ask for collections. */
+    public static class Main {
+        public static void main(String[] args) throws Exception {
+            for (int i = 0; i < 4; i++) {
+                boolean asks = i % 2 == 0;
+                Thread thread = new Thread(() -> {
+                    while (true) {
+                        Heap.churn(64 << 10);
+                        if (asks) {
+                            System.gc();
+                        }
+                    }
+                });
+                thread.setDaemon(true);
+                thread.start();
+            }
+            URL here = CauseOfFull.class.getProtectionDomain().getCodeSource().getLocation();
+            for (int i = 0; i < REQUESTS * 10; i++) {
+                try (URLClassLoader loader = new URLClassLoader(new URL[] {here}, null)) {
+                    Class.forName("CauseOfFull$Main", true, loader);
+                }
+            }
+        }
+    }
+}
