@@ -17,7 +17,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 public class CauseOfFull {
-    private static final Pattern OTHER = Pattern.compile("Pause (Young|Initial Mark|Final Mark) \\((?!Allocation Failure).*");
+    private static final Pattern OTHER = Pattern.compile("Pause (Young|Init Mark|Final Mark) \\((?!Allocation Failure).*");
     private static final int REQUESTS = 200;
 
     public static void main(String[] args) throws Exception {
