@@ -30,7 +30,7 @@ public class IgnoredFlags {
         }
         if (Child.optionsUnderTest().contains("-XX:ThirdPartyHeapPlugin=ms-64k")) {
             warns("-XX:+UseTLAB", "What is said of TLABs");
-            warns("-XX:TLABSize=64k", "What is said of TLABs");
+            warns("-XX:TLABSize=8k", "What is said of TLABs");
         }
         Check.matches("have no effect without -XX:\\+UseThirdPartyHeap", run("-XX:-UseThirdPartyHeap -XX:+UseSerialGC -XX:ThirdPartyHeapPlugin=stock"),
                 "the warning where the heap is another");
