@@ -105,14 +105,27 @@ def lusearch(heap: int, size: str) -> Run:
         log = Path(folder) / "log"
         with log.open("w") as output:
             process = subprocess.Popen(list(map(str, command)), stdout=output, stderr=subprocess.STDOUT, cwd=folder)
-        timer = threading.Timer(LIMIT, process.kill)
-        timer.start()
+        status, faults = _end(process)
+        return Run(status, log.read_text(errors="replace"), faults)
+
+
+def _end(process: subprocess.Popen) -> tuple[int, int]:
+    """Waits for the end of a process, and kills it after the limit or when this one is interrupted. Returns its status, -1
+    if it was too slow, and its page faults."""
+    timer = threading.Timer(LIMIT, process.kill)
+    timer.daemon = True
+    timer.start()
+    try:
         # Its faults alone: `resource` would tell those of all children.
         _, status, usage = os.wait4(process.pid, 0)
-        slow = not timer.is_alive()
-        timer.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
-        return Run(-1 if slow else process.returncode, log.read_text(errors="replace"), usage.ru_minflt)
+        slow = not timer.is_alive()
+    finally:
+        timer.cancel()
+        # Does nothing where it has ended.
+        process.kill()
+        process.wait()
+    return -1 if slow else process.returncode, usage.ru_minflt
 
 
 def smallest_heap() -> float:

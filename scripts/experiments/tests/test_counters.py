@@ -2,7 +2,11 @@
 """The counters that CI compares: what is a regression, and what is counted, on a program in the place of the JVM."""
 
 import os
+import signal
 import stat
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -82,6 +86,25 @@ def test_a_run_that_is_too_slow_is_stopped(java, monkeypatch):
     java("exec sleep 1000")
     monkeypatch.setattr(counters, "LIMIT", 1)
     assert counters.lusearch(8, "small").status == -1
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupt_ends_the_run_at_once(java, tmp_path, stop):
+    begun = tmp_path / "begun"
+    java(f"echo $$ >{begun}.part; mv {begun}.part {begun}; exec sleep 1000")
+    command = [sys.executable, "-m", "shardsweep", "counters", "collections"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            while not begun.exists():
+                assert process.poll() is None
+                time.sleep(0.05)
+            process.send_signal(stop)
+            _, said = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert (process.returncode, said) == (1, "shardsweep: interrupted\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(begun.read_text()), 0)
 
 
 def test_collections_and_faults_are_those_of_one_run(java, tmp_path):
