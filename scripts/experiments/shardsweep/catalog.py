@@ -29,6 +29,10 @@ LOADED = {
     "malloc-shardsweep": "libshardsweep_malloc.so",
 }
 PLAN_MODIFIERS = ("mmtk_gc", "hotspot_gc")
+# mmtk-core's option of that name wins over the variable that a build sets.
+PLAN_FLAG = re.compile(r"^-XX:ThirdPartyHeapOptions=(.*,)?plan=")
+# A flag of HotSpot's, with a value or with a sign.
+SETTING = re.compile(r"-XX:[+-]?(?P<name>\w+)")
 PLACE_OF_VALUE = re.compile(r"\{\d+\}")
 
 
@@ -165,24 +169,40 @@ def choose(names: list[str]) -> list[Build]:
     return [known[name] for name in names]
 
 
-def check_modifiers(names: list[str]) -> None:
-    """Raises UserError unless each is a modifier of `configs/modifiers.yml` with all its values, which follow a "-",
-    and no two set the same flag."""
+def check_modifiers(names: list[str], chosen: list[Build]) -> None:
+    """Raises UserError unless each is a modifier of `configs/modifiers.yml` with all its values, which follow a "-", none
+    chooses a plan, and none sets a flag that another one or one of the builds sets."""
     loaded = configuration()
-    known = loaded.get("modifiers")
-    set_by = {}
     for name in names:
-        modifier, *values = name.split("-")
-        if modifier not in known:
-            raise UserError(f"unknown modifier {name}: there are {', '.join(known)}")
-        # running-ng leaves a place that has no value as it is, for the JVM to stumble over.
-        if PLACE_OF_VALUE.search(str(known[modifier].apply_value_opts(values))):
-            raise UserError(f"modifier {name} lacks a value: each follows a -, as in t-24")
-        for flag in _flags(parse_modifier_strs(loaded, [name])):
-            key = flag.partition("=")[0]
-            # HotSpot heeds the last one, without a word.
-            if key.startswith("-XX:") and set_by.setdefault(key, name) != name:
-                raise UserError(f"modifiers {set_by[key]} and {name} both set {key}: give one of them only")
+        _check_modifier(loaded, name)
+    flags = [(f"modifier {name}", flag) for name in names for flag in _flags(parse_modifier_strs(loaded, [name]))]
+    for build in chosen:
+        own = [(f"build {build.name}", flag) for flag in _flags(parse_config_str(loaded, build.config)[1])]
+        _check_flags([*own, *flags])
+
+
+def _check_modifier(loaded: Configuration, name: str) -> None:
+    known = loaded.get("modifiers")
+    modifier, *values = name.split("-")
+    if modifier not in known:
+        raise UserError(f"unknown modifier {name}: there are {', '.join(known)}")
+    # running-ng leaves a place that has no value as it is, for the JVM to stumble over.
+    if PLACE_OF_VALUE.search(str(known[modifier].apply_value_opts(values))):
+        raise UserError(f"modifier {name} lacks a value: each follows a -, as in t-24")
+    if modifier in PLAN_MODIFIERS or any(map(PLAN_FLAG.search, _flags(parse_modifier_strs(loaded, [name])))):
+        raise UserError(f"modifier {name} chooses a plan: that is for the build, `shardsweep builds` lists all")
+
+
+def _check_flags(flags: list[tuple[str, str]]) -> None:
+    """Raises UserError where two set the same flag, of pairs of who sets it and the flag. HotSpot heeds the last one,
+    without a word."""
+    set_by = {}
+    for owner, flag in flags:
+        if not (found := SETTING.match(flag)):
+            continue
+        name = found["name"]
+        if set_by.setdefault(name, owner) != owner:
+            raise UserError(f"{set_by[name]} and {owner} both set the flag {name}: give one of them only")
 
 
 def jar(suite: str) -> Path:

@@ -38,7 +38,7 @@ def available(wanted: Grid) -> tuple[Grid, list[str]]:
     possible, lines = grid.without(wanted, missing)
     for experiment in possible.experiments().values():
         catalog.jar(experiment.suite)
-        catalog.check_modifiers(experiment.modifiers)
+        catalog.check_modifiers(experiment.modifiers, catalog.choose(experiment.builds))
     return possible, lines
 
 

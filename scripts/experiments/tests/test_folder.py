@@ -281,16 +281,33 @@ def test_a_build_without_a_plan_is_named(config):
 @pytest.mark.parametrize(
     ("names", "flag"),
     [
-        (["mmtk_option-threads-1", "mmtk_option-plan-Immix"], "-XX:ThirdPartyHeapOptions"),
-        (["collector_threads-1", "collector_threads-2"], "-XX:ParallelGCThreads"),
-        (["common", "allocation_only"], "-XX:MetaspaceSize"),
+        (["mmtk_option-threads-1", "mmtk_option-full_heap_system_gc-true"], "ThirdPartyHeapOptions"),
+        (["collector_threads-1", "collector_threads-2"], "ParallelGCThreads"),
+        (["huge_pages", "small_pages"], "UseTransparentHugePages"),
     ],
 )
 def test_modifiers_that_set_one_flag_are_refused(names, flag):
-    with pytest.raises(UserError, match=f"modifiers {names[0]} and {names[1]} both set {flag}: "):
-        catalog.check_modifiers(names)
+    builds = catalog.choose(["ms-64k", "hotspot-G1"])
+    with pytest.raises(UserError, match=f"modifier {names[0]} and modifier {names[1]} both set the flag {flag}: "):
+        catalog.check_modifiers(names, builds)
     for name in names:
-        catalog.check_modifiers([name, "compressed_oops_off", "t-4"])
+        catalog.check_modifiers([name, "compressed_oops_off", "t-4"], builds)
+
+
+@pytest.mark.parametrize(
+    ("modifier", "flag"),
+    [("huge_pages", "UseTransparentHugePages"), ("allocation_only", "MetaspaceSize"), ("stock", "UseThirdPartyHeap")],
+)
+def test_a_modifier_that_sets_a_flag_of_a_build_is_refused(modifier, flag):
+    builds = catalog.choose(["hotspot-Serial", "ms-64k-small-pages"])
+    with pytest.raises(UserError, match=rf"build \S+ and modifier {modifier} both set the flag {flag}: "):
+        catalog.check_modifiers([modifier], builds)
+
+
+@pytest.mark.parametrize("modifier", ["hotspot_gc-G1", "mmtk_gc-Immix", "mmtk_option-plan-Immix"])
+def test_a_modifier_that_chooses_a_plan_is_refused(modifier):
+    with pytest.raises(UserError, match=f"modifier {modifier} chooses a plan: that is for the build"):
+        catalog.check_modifiers([modifier], catalog.choose(["ms-64k"]))
 
 
 def test_a_yaml_file_reads_as_it_is(tmp_path):
