@@ -10,15 +10,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 preset=${PRESET:-quick}
 shardsweep=$OUT/venv/bin/shardsweep
 
-# Said before everything is built for it.
+# Bad input is told before anything is built.
 [[ -f $ROOT/configs/presets/$preset.yml ]] || die "no preset $preset: configs/presets has $(cd "$ROOT/configs/presets" && echo *.yml)"
 
 # procps has what running-ng calls.
 need_packages python3 python3-venv procps
+"$ROOT/scripts/experiments/venv.sh"
+"$shardsweep" sweep --preset "$preset" --check "$@"
+names=$("$shardsweep" plugins --preset "$preset")
 "$ROOT/scripts/building/jdk.sh"
 "$ROOT/scripts/building/lusearch.sh"
-"$ROOT/scripts/experiments/venv.sh"
-names=$("$shardsweep" plugins --preset "$preset")
 mapfile -t plugins <<<"$names"
 "$ROOT/scripts/building/plugin.sh" "${plugins[@]}"
 exec "$shardsweep" sweep --preset "$preset" "$@"

@@ -71,6 +71,11 @@ def environment() -> dict[str, str]:
     return {**absolute, "SHARDSWEEP_PYTHON": sys.executable}
 
 
+def is_own_jdk() -> bool:
+    """Whether the JDK is the one that `make jdk` makes."""
+    return environment()["SHARDSWEEP_JDK"] == PATHS["SHARDSWEEP_JDK"]
+
+
 def configuration(file: Path = CONFIGS / "base.yml") -> Configuration:
     """A configuration of `configs/` with its runtimes, modifiers and suites resolved."""
     os.environ.update(environment())
@@ -205,15 +210,17 @@ def _check_flags(flags: list[tuple[str, str]]) -> None:
             raise UserError(f"{set_by[name]} and {owner} both set the flag {name}: give one of them only")
 
 
-def jar(suite: str) -> Path:
-    """The jar of a suite. Raises UserError unless the suite is known and its jar is there."""
+def jar(suite: str, to_be_built: bool = False) -> Path:
+    """The jar of a suite. Raises UserError unless the suite is known and its jar is there. That of `make lusearch` counts as
+    there where it is `to_be_built`."""
     suites = configuration().get("suites")
     if suite not in suites:
         raise UserError(f"unknown suite {suite}: there are {', '.join(suites)}")
     variable = {"dacapobach": "DACAPO_BACH", "dacapochopin": "DACAPO_CHOPIN"}.get(suite)
     if variable and not os.environ[variable]:
         raise UserError(f"suite {suite} needs its jar: set {variable} to the path of DaCapo's")
-    if not suites[suite].path.is_file():
+    built = to_be_built and str(suites[suite].path) == PATHS["LUSEARCH_JAR"]
+    if not built and not suites[suite].path.is_file():
         hint = f"set {variable} to the path of DaCapo's" if variable else "make lusearch, or point LUSEARCH_JAR at it"
         raise UserError(f"{suites[suite].path} is not there: {hint}")
     return suites[suite].path

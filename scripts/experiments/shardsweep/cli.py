@@ -259,7 +259,7 @@ def _add_rss(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--interval", type=int, default=argparse.SUPPRESS, help="milliseconds a sample (default: 50)")
 
 
-RUN_OPTIONS = ("out", "profile", "processors", "dry_run", "run", "experiment")
+RUN_OPTIONS = ("out", "profile", "processors", "dry_run", "check", "run", "experiment")
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -270,6 +270,8 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
                         "kubernetes, or a folder with a Snakemake profile")  # fmt: skip
     parser.add_argument("--processors", type=int, metavar="N", help="processors of a cluster's node")
     parser.add_argument("--dry-run", action="store_true", help="only list the points, and which are measured already")
+    parser.add_argument("--check", action="store_true", help="only say whether it can be measured, once build/ has all "
+                        "that make makes for it")  # fmt: skip
 
 
 def _grid_file(options: argparse.Namespace) -> Path:
@@ -299,9 +301,11 @@ def _measure(wanted: Grid, options: argparse.Namespace, name: str) -> int:
     from shardsweep import sweep
 
     sweep.check_profile(options.profile, options.processors)
-    possible, missing = sweep.available(wanted)
+    possible, missing = sweep.available(wanted, to_be_built=options.check)
     for line in missing:
         print(f"shardsweep: {line}", file=sys.stderr)
+    if options.check:
+        return 0
     folder = options.out or sweep.default_folder(name, possible)
     if options.dry_run:
         sweep.dry_run(folder, possible)

@@ -32,12 +32,14 @@ STOP_SECONDS = 30
 DIGITS = 12
 
 
-def available(wanted: Grid) -> tuple[Grid, list[str]]:
-    """The part of the grid that can be measured with what is there, and one line about each thing that cannot."""
-    missing = {build.name: build.missing for build in catalog.choose(wanted.builds()) if build.missing}
+def available(wanted: Grid, to_be_built: bool = False) -> tuple[Grid, list[str]]:
+    """The part of the grid that can be measured with what is there, and one line about each thing that cannot. What lies in
+    `build/` counts as there where it is `to_be_built`."""
+    built = to_be_built and catalog.is_own_jdk()
+    missing = {build.name: build.missing for build in catalog.choose(wanted.builds()) if build.missing and not built}
     possible, lines = grid.without(wanted, missing)
     for experiment in possible.experiments().values():
-        catalog.jar(experiment.suite)
+        catalog.jar(experiment.suite, to_be_built)
         catalog.check_modifiers(experiment.modifiers, catalog.choose(experiment.builds))
     return possible, lines
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -42,6 +43,58 @@ def test_make_sweep_refuses_an_unknown_preset_before_it_builds_anything():
     )  # fmt: skip
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("sweep: error: no preset nope: ") and done.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def make_sweep(tmp_path):
+    """Runs sweep.sh in a checkout of its own, in which what it calls writes down that it was called, and fails where it is
+    called with what is `refused`; gives what is written down, and the finished process."""
+    scripts, tools, calls = tmp_path / "scripts", tmp_path / "tools", tmp_path / "calls"
+    for name in ("scripts/experiments/sweep.sh", "scripts/lib.sh", "configs/presets/quick.yml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(catalog.ROOT / name, tmp_path / name)
+    built = [scripts / "building" / f"{name}.sh" for name in ("jdk", "lusearch", "plugin")]
+    stub = f'#!/bin/sh\necho "$(basename $0 .sh)" "$@" >>{calls}\ncase "$*" in *$REFUSED*) exit 1; esac\n'
+    for file in (*built, scripts / "experiments" / "venv.sh", tmp_path / "build" / "venv" / "bin" / "shardsweep"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(stub + "echo some-plugin\n")
+        file.chmod(0o755)
+    tools.mkdir()
+    (tools / "dpkg-query").write_text("#!/bin/sh\necho installed\n")
+    (tools / "dpkg-query").chmod(0o755)
+
+    def run(*arguments, refused="nothing"):
+        calls.unlink(missing_ok=True)
+        done = subprocess.run(
+            [scripts / "experiments" / "sweep.sh", *arguments], capture_output=True, text=True, check=False,
+            env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "REFUSED": refused},
+        )  # fmt: skip
+        return calls.read_text().splitlines(), done
+
+    return run
+
+
+def test_make_sweep_checks_its_arguments_before_it_builds_anything(make_sweep):
+    check = "shardsweep sweep --preset quick --check --suite dacapobach"
+    calls, done = make_sweep("--suite", "dacapobach", refused="--check")
+    assert done.returncode == 1 and calls == ["venv", check]
+    calls, done = make_sweep("--suite", "dacapobach")
+    assert done.returncode == 0, done.stderr
+    assert calls == [
+        "venv", check, "shardsweep plugins --preset quick", "jdk", "lusearch", "plugin some-plugin",
+        "shardsweep sweep --preset quick --suite dacapobach",
+    ]  # fmt: skip
+
+
+def test_a_check_takes_what_make_makes_for_granted_and_nothing_else(shardsweep, tmp_path):
+    made = {name: catalog.PATHS[name] for name in ("SHARDSWEEP_JDK", "LUSEARCH_JAR")}
+    done = shardsweep("sweep", "--preset", "full", "--check", **made)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    refused(shardsweep("sweep", "--preset", "chopin", "--check", **made), "suite dacapochopin needs its jar: set DACAPO_CHO")
+    refused(shardsweep("sweep", "--suite", "nope", "--check", **made), "unknown suite nope")
+    refused(shardsweep("sweep", "--check", **{**made, "SHARDSWEEP_JDK": str(tmp_path)}), "there is nothing to measure")
+    refused(shardsweep("sweep", "--check", **{**made, "LUSEARCH_JAR": "no.jar"}), "no.jar is not there")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
