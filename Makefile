@@ -4,7 +4,7 @@
 # Variables given on the command line (DEBUG=fastdebug, BUILD=stock, PLAN=Immix, ...) reach the scripts as environment variables.
 
 MAKEFLAGS += --no-print-directory
-.PHONY: help jdk plugins plugin lusearch dacapo malloc sweep check test jtreg clean
+.PHONY: help jdk plugins plugin lusearch dacapo venv malloc sweep check test jtreg clean
 .DEFAULT_GOAL := help
 
 help: ## print this
@@ -24,6 +24,9 @@ lusearch: ## build build/lusearch.jar
 
 dacapo: ## download DaCapo 9.12-bach-MR1 and 23.11-chopin (GBs); prints the variables that point shardsweep at them
 	@scripts/building/dacapo.sh
+
+venv: ## build build/venv, in which shardsweep is: it measures and makes reports
+	@scripts/experiments/venv.sh
 
 malloc: ## build build/libshardsweep_malloc.so, the allocator as a malloc to preload
 	@scripts/building/malloc.sh

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -95,6 +96,37 @@ def test_a_check_takes_what_make_makes_for_granted_and_nothing_else(shardsweep, 
     refused(shardsweep("sweep", "--check", **{**made, "SHARDSWEEP_JDK": str(tmp_path)}), "there is nothing to measure")
     refused(shardsweep("sweep", "--check", **{**made, "LUSEARCH_JAR": "no.jar"}), "no.jar is not there")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "results/README.md", "configs/README.md", "benchmarks/README.md"])
+def test_a_page_with_commands_of_the_environment_says_how_to_make_it(page):
+    text = (catalog.ROOT / page).read_text()
+    assert "build/venv/bin/" in text and re.search(r"`make( [a-z]+)* venv`", text)
+
+
+def test_make_venv_makes_the_environment():
+    done = subprocess.run(["make", "--dry-run", "venv"], cwd=catalog.ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "scripts/experiments/venv.sh\n"
+
+
+def test_without_a_python_the_environment_needs_the_packages_of_debian(tmp_path):
+    """Whatever the machine has: stand-ins that are no Python take the place of it."""
+    script = tmp_path / "scripts" / "experiments" / "venv.sh"
+    script.parent.mkdir(parents=True)
+    for name in ("experiments/venv.sh", "experiments/requirements.lock", "experiments/pyproject.toml", "lib.sh"):
+        shutil.copy(catalog.ROOT / "scripts" / name, tmp_path / "scripts" / name)
+    script.write_text(script.read_text().replace("/usr/bin/python3", "/no/python3"))
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    stubs = {"python3": "exit 1", "python3.11": "exit 1", "dpkg-query": "exit 1", "id": "echo 1000"}
+    for name, body in stubs.items():
+        (tools / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tools / name).chmod(0o755)
+    path = f"{tools}:{os.environ['PATH']}"
+    done = subprocess.run([script], env={"PATH": path, "HOME": str(tmp_path)}, capture_output=True, text=True, check=False)
+    packages = "apt-get install --no-install-recommends python3 python3-venv"
+    assert done.returncode == 1
+    assert done.stderr == f"venv: error: Debian packages are missing; have root run: {packages}\n"
 
 
 def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
