@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Counts the instructions that a pair of malloc and free of 16 to 64 bytes takes in one thread, with the loop around it, by callgrind, so that
-# other programs on the machine do not matter. Writes results/malloc/instructions.csv. snmalloc is not in it: it does not start in valgrind.
+# other programs on the machine do not matter. Writes results/malloc/instructions.csv, and in instructions.json beside it machine and commit.
+# snmalloc is not in it: it does not start in valgrind.
 # Usage: malloc-instructions.sh
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -18,20 +19,22 @@ instructions() {
 }
 
 main() {
-  local name library once twice file=$ROOT/results/malloc/instructions.csv
+  local name library once twice to=$ROOT/results/malloc partial=$OUT/malloc/instructions
   need_packages gcc libc6-dev valgrind libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4
+  ./venv.sh
   ../building/malloc.sh
   ../building/malloc.sh secure
   [[ -e $OUT/mimalloc/libmimalloc1.so && -e $OUT/mimalloc/libmimalloc3.so ]] || ../building/mimalloc.sh 1 3
   ../building/rivals.sh
-  mkdir -p "$OUT/malloc" "$ROOT/results/malloc"
+  mkdir -p "$OUT/malloc" "$to"
   gcc -std=gnu11 -O2 -fno-builtin -Wall -Wextra -Werror -o "$OUT/malloc/pairs" "$ROOT/malloc/benchmarks/pairs.c" -pthread
-  echo "allocator,instructions" >"$file.partial"
+  "$OUT/venv/bin/python" -m shardsweep.machine "$partial.json"
+  echo "allocator,instructions" >"$partial.csv"
   while read -r name library; do
     once=$(instructions "$library" $PAIRS)
     twice=$(instructions "$library" $((2 * PAIRS)))
     [[ $once =~ ^[0-9]+$ && $twice =~ ^[0-9]+$ ]] || die "callgrind does not count on $name"
-    awk -v name="$name" -v more=$((twice - once)) -v pairs=$PAIRS 'BEGIN { printf "%s,%.1f\n", name, more / pairs }' >>"$file.partial"
+    awk -v name="$name" -v more=$((twice - once)) -v pairs=$PAIRS 'BEGIN { printf "%s,%.1f\n", name, more / pairs }' >>"$partial.csv"
   done <<END
 glibc
 shardsweep $OUT/libshardsweep_malloc.so
@@ -43,8 +46,8 @@ jemalloc $DEBIAN/libjemalloc.so.2
 tcmalloc $DEBIAN/libtcmalloc_minimal.so.4
 rpmalloc $OUT/malloc/librpmalloc.so
 END
-  mv "$file.partial" "$file"
-  cat "$file"
+  mv "$partial.json" "$partial.csv" "$to"
+  cat "$to/instructions.csv"
 }
 
 main

@@ -3,7 +3,7 @@
 #
 # Runs the programs of benchmarks/ side by side in one JVM for hours, with class loaders that come and go, in a small heap. Records
 # what the JVM holds, and ends with a verdict: whether each of these stays level. Interrupted, it judges what there is.
-# Leaves in build/soak/NAME: soak.csv, log, gc.log, and soak.png and soak.svg, the plots.
+# Leaves in build/soak/NAME: soak.csv, machine.json, log, gc.log, and soak.png and soak.svg, the plots.
 # Usage: soak.sh HOURS     (0.1 for six minutes). Variables:
 #   PLUGIN, PLAN   what to run on (default: ms-64k and the plugin's default); PLUGIN=none: HotSpot's own default collector
 #   HEAP           MiB of the heap (default: 270)
@@ -29,6 +29,7 @@ mkdir -p "$TO/classes"
 [[ $PLUGIN == none ]] ||
   OPTIONS+=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$PLUGIN" ${PLAN:+"-XX:ThirdPartyHeapOptions=plan=$PLAN"})
 
+"$OUT/venv/bin/python" -m shardsweep.machine "$TO/machine.json"
 seconds=$(awk "BEGIN { print int($HOURS * 3600) }")
 say "$seconds seconds in $HEAP MiB; results in ${TO#"$ROOT"/}"
 "$JDK/bin/java" "-Xmx${HEAP}m" "${OPTIONS[@]}" "-XX:ErrorFile=$TO/hs_err" "-Xlog:gc:file=$TO/gc.log" -cp "$OUT/lusearch.jar:$TO/classes" \

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What a sweep ran on and with: machines, system, versions, revisions. Recorded in its folder at its first start."""
+"""What a measurement ran on and with: machines, system, versions, revisions. A sweep records it in its folder at its first
+start; a script of another measurement calls `python -m shardsweep.machine FILE.json`."""
 
 import hashlib
 import json
@@ -7,10 +8,12 @@ import os
 import platform
 import re
 import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
 from shardsweep import catalog
+from shardsweep.errors import system_said
 from shardsweep.files import write_whole
 
 PACKAGES = ("running-ng", "snakemake", "scipy", "pandas")
@@ -50,6 +53,11 @@ def record(file: Path, builds: list[str], suites: list[str]) -> None:
         },
     }  # fmt: skip
     write_whole(file, json.dumps(facts, indent=1))
+
+
+def record_here(file: Path) -> None:
+    """Writes this machine and the commit that is checked out as JSON."""
+    write_whole(file, json.dumps({"machine": host(), "revision": revision()}, indent=1) + "\n")
 
 
 def digest(file: Path) -> str:
@@ -106,3 +114,10 @@ def revision() -> str:
     except FileNotFoundError:
         return "unknown"
     return done.stdout.strip() or "unknown"
+
+
+if __name__ == "__main__":
+    try:
+        record_here(Path(sys.argv[1]))
+    except OSError as error:
+        sys.exit(f"machine: error: {system_said(error)}")

@@ -66,8 +66,7 @@ def main(work: Path, plugin: str, folder: Path) -> None:
     data.round(3).to_csv(folder / "results.csv", index=False)
     text = tables.markdown(table(data, plugin))
     write_whole(folder / "tables.md", text)
-    facts = {"machine": machine.host(), "revision": machine.revision()}
-    write_whole(folder / "machine.json", json.dumps(facts, indent=1) + "\n")
+    machine.record_here(folder / "machine.json")
     if data["variant"].map(mebibytes).notna().all():
         draw.files(by_heap(data), folder)
     print(text)

@@ -54,3 +54,30 @@ def shardsweep(variables, tmp_path):
         )  # fmt: skip
 
     return call
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """Makes a checkout of some files of this one and of stand-ins, bodies of shell scripts by path; those in `tools/` take
+    the place of programs of the machine. Gives a way to call one of its scripts, which returns the finished process."""
+
+    def make(copied: list[str], stand_ins: dict[str, str]):
+        for name in (*copied, "scripts/lib.sh"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(HERE.parents[2] / name, tmp_path / name)
+        for name, body in {"tools/dpkg-query": "echo installed", **stand_ins}.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+            (tmp_path / name).chmod(0o755)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("SHARDSWEEP_")}
+        path = f"{tmp_path / 'tools'}:{os.environ['PATH']}"
+
+        def call(script: str, *arguments: str, **changed: str) -> subprocess.CompletedProcess:
+            return subprocess.run(
+                [tmp_path / script, *arguments], env={**kept, "PATH": path, **changed}, capture_output=True, text=True,
+                check=False, timeout=60,
+            )  # fmt: skip
+
+        return call
+
+    return make

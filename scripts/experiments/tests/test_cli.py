@@ -4,7 +4,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -47,29 +46,19 @@ def test_make_sweep_refuses_an_unknown_preset_before_it_builds_anything():
 
 
 @pytest.fixture
-def make_sweep(tmp_path):
-    """Runs sweep.sh in a checkout of its own, in which what it calls writes down that it was called, and fails where it is
-    called with what is `refused`; gives what is written down, and the finished process."""
-    scripts, tools, calls = tmp_path / "scripts", tmp_path / "tools", tmp_path / "calls"
-    for name in ("scripts/experiments/sweep.sh", "scripts/lib.sh", "configs/presets/quick.yml"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(catalog.ROOT / name, tmp_path / name)
-    built = [scripts / "building" / f"{name}.sh" for name in ("jdk", "lusearch", "plugin")]
-    stub = f'#!/bin/sh\necho "$(basename $0 .sh)" "$@" >>{calls}\ncase "$*" in *$REFUSED*) exit 1; esac\n'
-    for file in (*built, scripts / "experiments" / "venv.sh", tmp_path / "build" / "venv" / "bin" / "shardsweep"):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(stub + "echo some-plugin\n")
-        file.chmod(0o755)
-    tools.mkdir()
-    (tools / "dpkg-query").write_text("#!/bin/sh\necho installed\n")
-    (tools / "dpkg-query").chmod(0o755)
+def make_sweep(checkout, tmp_path):
+    """Runs sweep.sh in a checkout in which what it calls writes down that it was called, and fails where it is called with
+    what is `refused`; gives what is written down, and the finished process."""
+    calls = tmp_path / "calls"
+    body = f'echo "$(basename $0 .sh)" "$@" >>{calls}\ncase "$*" in *$REFUSED*) exit 1; esac\necho some-plugin'
+    called = [f"scripts/building/{name}.sh" for name in ("jdk", "lusearch", "plugin")]
+    called += ["scripts/experiments/venv.sh", "build/venv/bin/shardsweep"]
+    script = "scripts/experiments/sweep.sh"
+    call = checkout([script, "configs/presets/quick.yml"], dict.fromkeys(called, body))
 
     def run(*arguments, refused="nothing"):
         calls.unlink(missing_ok=True)
-        done = subprocess.run(
-            [scripts / "experiments" / "sweep.sh", *arguments], capture_output=True, text=True, check=False,
-            env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "REFUSED": refused},
-        )  # fmt: skip
+        done = call(script, *arguments, REFUSED=refused)
         return calls.read_text().splitlines(), done
 
     return run
@@ -109,21 +98,17 @@ def test_make_venv_makes_the_environment():
     assert done.stdout == "scripts/experiments/venv.sh\n"
 
 
-def test_without_a_python_the_environment_needs_the_packages_of_debian(tmp_path):
+def test_without_a_python_the_environment_needs_the_packages_of_debian(checkout, tmp_path):
     """Whatever the machine has: stand-ins that are no Python take the place of it."""
-    script = tmp_path / "scripts" / "experiments" / "venv.sh"
-    script.parent.mkdir(parents=True)
-    for name in ("experiments/venv.sh", "experiments/requirements.lock", "experiments/pyproject.toml", "lib.sh"):
-        shutil.copy(catalog.ROOT / "scripts" / name, tmp_path / "scripts" / name)
-    script.write_text(script.read_text().replace("/usr/bin/python3", "/no/python3"))
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    stubs = {"python3": "exit 1", "python3.11": "exit 1", "dpkg-query": "exit 1", "id": "echo 1000"}
-    for name, body in stubs.items():
-        (tools / name).write_text(f"#!/bin/sh\n{body}\n")
-        (tools / name).chmod(0o755)
-    path = f"{tools}:{os.environ['PATH']}"
-    done = subprocess.run([script], env={"PATH": path, "HOME": str(tmp_path)}, capture_output=True, text=True, check=False)
+    script = "scripts/experiments/venv.sh"
+    tools = {"python3": "exit 1", "python3.11": "exit 1", "dpkg-query": "exit 1", "id": "echo 1000"}
+    call = checkout(
+        [script, "scripts/experiments/requirements.lock", "scripts/experiments/pyproject.toml"],
+        {f"tools/{name}": body for name, body in tools.items()},
+    )
+    own = tmp_path / script
+    own.write_text(own.read_text().replace("/usr/bin/python3", "python3"))
+    done = call(script)
     packages = "apt-get install --no-install-recommends python3 python3-venv"
     assert done.returncode == 1
     assert done.stderr == f"venv: error: Debian packages are missing; have root run: {packages}\n"

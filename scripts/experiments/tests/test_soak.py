@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The verdict on a long run, of samples whose answer is known."""
 
+import json
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from shardsweep import soak
+from shardsweep import machine, soak
 from shardsweep.errors import UserError
 
 
@@ -89,3 +92,20 @@ def test_where_samples_are_missing_the_process_was_stopped(tmp_path, capsys):
     data.to_csv(tmp_path / "soak.csv", index=False)
     assert soak.main(tmp_path / "soak.csv") == 0
     assert "no samples: 2 times, for 2 minutes: the process was stopped" in capsys.readouterr().out
+
+
+def test_the_script_leaves_what_it_ran_on(checkout, tmp_path):
+    data = pd.DataFrame({column: [1.0] * 100 for column in soak.SUBJECTS})
+    data.insert(0, "seconds", range(100))
+    data.to_csv(tmp_path / "samples.csv", index=False)
+    java = f'for each; do case $each in */soak.csv) cp {tmp_path}/samples.csv "$each" ;; esac; done'
+    stand_ins = {
+        "build/jdk/bin/java": java, "build/jdk/bin/javac": "", "build/lusearch.jar": "",
+        "build/venv/bin/python": f'exec {sys.executable} "$@"', "scripts/experiments/venv.sh": "",
+    }  # fmt: skip
+    script = "scripts/testing/soak.sh"
+    done = checkout([script], stand_ins)(script, "0.1")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads((tmp_path / "build" / "soak" / "ms-64k-270m" / "machine.json").read_text())
+    assert facts["revision"] == machine.revision()
+    assert facts["machine"]["processor"] == machine.host()["processor"]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The scripts that measure our malloc without the bench: what they keep, and what they leave alone."""
+
+import json
+import sys
+
+import pytest
+
+from shardsweep import machine
+
+BLOW_UP = "scripts/experiments/malloc-blow-up.sh"
+INSTRUCTIONS = "scripts/experiments/malloc-instructions.sh"
+# Each sample is taken after a moment.
+TOOLS = {
+    "build/venv/bin/python": f'exec {sys.executable} "$@"',
+    "scripts/experiments/venv.sh": "",
+    "scripts/building/malloc.sh": "",
+    "scripts/building/mimalloc.sh": "",
+    "scripts/building/rivals.sh": "",
+    "tools/sleep": "exec /bin/sleep 0.02",
+}
+# A program that lives as long, and takes more memory at each step.
+PROGRAM = """#!{python}
+import sys, time
+held = []
+for step in range({steps}):
+    held.append(b"x" * {bytes})
+    time.sleep(0.02)
+print("blow-up:", sys.argv[2], "cells")
+"""
+
+
+@pytest.fixture
+def blow_up(checkout, tmp_path):
+    """Runs the script on a program of so many steps, each of which takes so many bytes; gives the finished process, and the
+    folder of the results, which has some already."""
+    results = tmp_path / "results" / "malloc"
+    results.mkdir(parents=True)
+    (results / "blow-up.csv").write_text("kept")
+
+    def run(steps, size, *arguments):
+        program = tmp_path / "program"
+        program.write_text(PROGRAM.format(python=sys.executable, steps=steps, bytes=size))
+        program.chmod(0o755)
+        compiler = f'for each; do [ "$last" = -o ] && cp {program} "$each"; last=$each; done; true'
+        return checkout([BLOW_UP], {**TOOLS, "tools/gcc": compiler})(BLOW_UP, *arguments), results
+
+    return run
+
+
+def test_what_is_held_is_kept_with_its_origin(blow_up):
+    done, results = blow_up(60, 0)
+    assert done.returncode == 0, done.stderr
+    rows = (results / "blow-up.csv").read_text().splitlines()
+    assert rows[0] == "allocator,cells,seconds,resident_kib" and len(rows) > 20
+    assert {row.rpartition(",")[0].split(",")[0] for row in rows[1:]} == {"shardsweep", "shardsweep-secure"}
+    facts = json.loads((results / "blow-up.json").read_text())
+    assert facts["revision"] == machine.revision()
+    assert facts["machine"]["processor"] == machine.host()["processor"]
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        pytest.param((0, 0), "too few samples of shardsweep to judge: fewer than 10", id="none"),
+        pytest.param((60, 1 << 20), "what shardsweep holds is not bounded: the samples are in", id="growth"),
+    ],
+)
+def test_what_is_not_bounded_or_not_known_replaces_nothing(blow_up, program, said):
+    done, results = blow_up(*program)
+    assert done.returncode == 1
+    errors = [line for line in done.stderr.splitlines() if not line.startswith("ERROR: ld.so")]
+    assert len(errors) == 1 and errors[0].startswith(f"malloc-blow-up: error: {said}")
+    assert [(file.name, file.read_text()) for file in results.iterdir()] == [("blow-up.csv", "kept")]
+
+
+def test_another_number_of_cells_replaces_nothing(blow_up, tmp_path):
+    done, results = blow_up(60, 0, "5000")
+    assert done.returncode == 0, done.stderr
+    assert [(file.name, file.read_text()) for file in results.iterdir()] == [("blow-up.csv", "kept")]
+    assert "shardsweep,5000," in (tmp_path / "build" / "malloc" / "blow-up.csv").read_text()
+
+
+def test_instructions_are_kept_with_their_origin(checkout, tmp_path):
+    counts = 'for each; do pairs=$each; done; echo "==1== Collected : $((5000 + pairs * 90))" >&2'
+    call = checkout([INSTRUCTIONS], {**TOOLS, "tools/gcc": "", "tools/valgrind": counts})
+    done, results = call(INSTRUCTIONS), tmp_path / "results" / "malloc"
+    assert done.returncode == 0, done.stderr
+    rows = (results / "instructions.csv").read_text().splitlines()
+    assert rows[:3] == ["allocator,instructions", "glibc,90.0", "shardsweep,90.0"]
+    facts = json.loads((results / "instructions.json").read_text())
+    assert facts["revision"] == machine.revision()
+    assert facts["machine"]["processor"] == machine.host()["processor"]
+    before = {file: file.read_bytes() for file in results.iterdir()}
+    checkout([], {"tools/valgrind": "echo no such program >&2"})
+    done = call(INSTRUCTIONS)
+    assert done.returncode == 1 and "callgrind does not count on glibc" in done.stderr
+    assert {file: file.read_bytes() for file in results.iterdir()} == before
