@@ -7,7 +7,7 @@
 # Usage: malloc-bench.sh [OPTION...]
 #   --rounds N, --threads 1,2, --programs larson,cfrac, --share 0.1, --minutes N   what to measure, and for how long
 #   --folder DIR   in place of build/malloc/results
-#   --record       when all is measured, keep it in results/malloc
+#   --record       when all is measured, keep it in results/malloc, if it has all runs that are kept there
 #   --report       measure nothing: tables and plots of the folder again; nothing is built for it
 set -euo pipefail
 # Paths in the arguments are relative to where this was called: no change of directory here.

@@ -85,6 +85,21 @@ def check(folder: Path, rows: pd.DataFrame, operations: dict[str, int], librarie
         raise UserError(f"{folder} was measured with other libraries, by name {', '.join(others)}: {ELSEWHERE}")
 
 
+def check_covers(folder: Path, kept: Path) -> None:
+    """Raises UserError unless the folder has each run that another one has, with at least as many operations."""
+    run = [name for name in KEY if name != "operations"]
+    both = read(kept).merge(read(folder), on=run, how="left", suffixes=("", "_new"))
+    # A run that is not there has no operations, and is not as large either.
+    lacking = both[~(both["operations_new"] >= both["operations"])]
+    if len(lacking):
+        first = lacking.iloc[0]
+        point = f"{first.program} {first.threads} on {first.allocator} in round {first['round']}"
+        raise UserError(
+            f"{folder} has not all that {kept} has: {len(lacking)} runs are missing or smaller, the first {point}; measure "
+            f"these too, or remove {kept / RESULTS}"
+        )
+
+
 def digests(libraries: dict[str, str]) -> dict[str, str]:
     """What a measurement depends on of each library that is there."""
     return {

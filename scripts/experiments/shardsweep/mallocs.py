@@ -74,7 +74,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--check", action="store_true", help="measure nothing: say whether it can be measured")
     last = parser.add_mutually_exclusive_group()
     last.add_argument("--report", action="store_true", help="measure nothing: tables and plots again")
-    last.add_argument("--record", action="store_true", help="when all is measured, keep it in results/malloc")
+    last.add_argument("--record", action="store_true", help="when all is measured, keep it in results/malloc, "
+                      "if it has all runs that are kept there")  # fmt: skip
     parser.add_argument("allocators", nargs="*", metavar="NAME=LIBRARY", help="no library: the C library's own malloc")
     return parser
 
@@ -169,7 +170,8 @@ def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, 
 
 def record(folder: Path, baseline: str) -> Path:
     """Puts the measurement of the folder in the place of the one that is kept, beside what else is kept there, and returns
-    the file of its tables."""
+    the file of its tables. Raises UserError for one that lacks some of its runs."""
+    malloc_runs.check_covers(folder, RECORDED)
     with replaced(RECORDED) as new:
         if RECORDED.is_dir():
             shutil.copytree(RECORDED, new, dirs_exist_ok=True)

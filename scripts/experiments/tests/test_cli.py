@@ -80,7 +80,9 @@ def test_a_check_takes_what_make_makes_for_granted_and_nothing_else(shardsweep, 
     made = {name: catalog.PATHS[name] for name in ("SHARDSWEEP_JDK", "LUSEARCH_JAR")}
     done = shardsweep("sweep", "--preset", "full", "--check", **made)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    refused(shardsweep("sweep", "--preset", "chopin", "--check", **made), "suite dacapochopin needs its jar: set DACAPO_CHO")
+    refused(
+        shardsweep("sweep", "--preset", "chopin", "--check", **made), "suite dacapochopin needs its jar: set DACAPO_CHO"
+    )
     refused(shardsweep("sweep", "--suite", "nope", "--check", **made), "unknown suite nope")
     refused(shardsweep("sweep", "--check", **{**made, "SHARDSWEEP_JDK": str(tmp_path)}), "there is nothing to measure")
     refused(shardsweep("sweep", "--check", **{**made, "LUSEARCH_JAR": "no.jar"}), "no.jar is not there")

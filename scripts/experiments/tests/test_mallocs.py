@@ -218,6 +218,34 @@ def test_only_what_is_measured_to_its_end_is_recorded(measure, tmp_path, monkeyp
         assert (kept / name).read_bytes() == (folder / name).read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("less", "lacking"),
+    [
+        pytest.param(["--programs", "cfrac"], "larson 1 on glibc in round 1", id="a program"),
+        pytest.param(["--threads", "2"], "larson 1 on glibc in round 1", id="a number of threads"),
+        pytest.param(["--rounds", "1"], "larson 1 on glibc in round 2", id="a round"),
+        pytest.param(["--share", "0.1"], "larson 1 on glibc in round 1", id="operations"),
+    ],
+)
+def test_what_lacks_runs_of_the_recorded_does_not_replace_them(measure, tmp_path, monkeypatch, capsys, less, lacking):
+    run, folder = measure
+    kept = tmp_path / "kept"
+    monkeypatch.setattr(mallocs, "RECORDED", kept)
+    whole = ["--programs", "larson,cfrac", "--threads", "1,2", "--rounds", "2", "--share", "0.5", "--baseline", "glibc"]
+    assert run(*whole, "--record", "glibc=") == 0
+    before = {file.name: file.read_bytes() for file in kept.iterdir()}
+    other = ["--folder", str(tmp_path / "other")]
+    capsys.readouterr()
+    assert run(*whole, *other, *less, "--record", "glibc=") == 1
+    said = capsys.readouterr().err
+    assert f"the first {lacking}; measure these too, or remove {kept}/results.csv\n" in said and said.count("\n") == 1
+    assert {file.name: file.read_bytes() for file in kept.iterdir()} == before
+    # What is measured stays, and more of it takes the place of the recorded.
+    if "--share" not in less:
+        assert run(*whole, *other, "--rounds", "3", "--record", "glibc=") == 0
+        assert len(rows(kept)) == 3 * len(rows(folder)) / 2
+
+
 def test_the_recorded_tables_are_made_of_the_recorded_runs(measure, tmp_path):
     run, _ = measure
     recorded = catalog.ROOT / "results" / "malloc"
