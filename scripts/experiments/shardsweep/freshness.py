@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shardsweep import catalog
+from shardsweep import catalog, machine
 from shardsweep.files import read_checked, read_json
 from shardsweep.record import RESULTS
 
@@ -112,9 +112,8 @@ def recorded_origin(file: Path, of: str = COLLECTORS, builds: frozenset[str] | N
 
 
 def shown(revision: str) -> str:
-    """The first digits of a commit; what follows it, as `-dirty`, stays."""
-    commit, dash, rest = revision.partition("-")
-    return f"{commit[:DIGITS]}{dash}{rest}"
+    """A commit as it is shown."""
+    return machine.short(revision, DIGITS)
 
 
 @cache

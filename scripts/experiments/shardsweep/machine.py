@@ -116,6 +116,12 @@ def revision() -> str:
     return done.stdout.strip() or "unknown"
 
 
+def short(revision: str, digits: int) -> str:
+    """The first digits of a commit; what follows it, as `-dirty`, stays."""
+    commit, dash, rest = revision.partition("-")
+    return f"{commit[:digits]}{dash}{rest}"
+
+
 if __name__ == "__main__":
     try:
         record_here(Path(sys.argv[1]))
