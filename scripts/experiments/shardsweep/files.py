@@ -63,13 +63,16 @@ def read_yaml(path: Path, name: str) -> object:
         raise UserError(f"{name} is not YAML: {' '.join(str(error).split())}") from None
 
 
-def read_checked(path: Path, kind: type[T]) -> T:
+def read_checked(path: Path, kind: type[T], remedy: str = "restore it") -> T:
     """The content of a YAML or JSON file as what it is to be. Raises UserError for one that is not there, or is something
-    else."""
+    else; for JSON with what to do about it."""
     try:
-        content = read_json(path, "restore it") if path.suffix == ".json" else read_yaml(path, str(path))
+        content = read_json(path, remedy) if path.suffix == ".json" else read_yaml(path, str(path))
         return TypeAdapter(kind).validate_python(content)
     except FileNotFoundError:
         raise UserError(f"{path} is not there") from None
     except ValidationError as error:
-        raise UserError(f"{path}: {' '.join(str(error).split())}") from None
+        what = " ".join(str(error).split())
+        raise UserError(
+            f"{path} is damaged ({what}): {remedy}" if path.suffix == ".json" else f"{path}: {what}"
+        ) from None

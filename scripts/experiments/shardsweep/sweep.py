@@ -15,10 +15,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict
 
-from shardsweep import catalog, grid, machine, point, probe, progress, tidy
+from shardsweep import catalog, grid, logs, machine, point, probe, progress, tidy
 from shardsweep.errors import UserError, last_said
-from shardsweep.files import read_json, read_yaml, write_whole
+from shardsweep.files import read_checked, read_json, read_yaml, write_whole
 from shardsweep.grid import Grid, Point
 
 WORKFLOW = Path(str(files("shardsweep") / "workflow"))
@@ -30,6 +31,32 @@ SWEEPS = catalog.ROOT / "build" / "sweeps"
 STOP_SECONDS = 30
 # Of commits and digests, in the result table.
 DIGITS = 12
+
+
+class _Facts(BaseModel):
+    """What machine.json has to have."""
+
+    model_config = ConfigDict(extra="allow")
+
+    machines: list[dict]
+    java: str
+    revision: str
+    packages: dict[str, str]
+    jars: dict[str, str] = {}
+    builds: dict[str, dict]
+
+
+class _Note(BaseModel):
+    """What notes.json has of a run that did not pass, or of a search that found no minheap."""
+
+    experiment: str
+    build: str
+    benchmark: str
+    threads: int
+    heap: int
+    outcome: logs.Outcome
+    detail: str
+    log: str | None
 
 
 def available(wanted: Grid, to_be_built: bool = False) -> tuple[Grid, list[str]]:
@@ -233,12 +260,12 @@ def results(folder: Path) -> tuple[pd.DataFrame, list[dict]]:
 
 def read_notes(folder: Path) -> list[dict]:
     """The notes of a sweep's folder, as last gathered."""
-    return read_json(folder / NOTES, "restore it")
+    return [note.model_dump() for note in read_checked(folder / NOTES, list[_Note])]
 
 
 def read_machine(folder: Path) -> dict:
     """What a sweep's folder was measured on and with."""
-    return read_json(folder / MACHINE, "remove it and run the sweep again")
+    return read_checked(folder / MACHINE, _Facts, "remove it and run the sweep again").model_dump(exclude_unset=True)
 
 
 def gather(folder: Path) -> tuple[pd.DataFrame, list[dict]]:
@@ -265,10 +292,8 @@ def gather(folder: Path) -> tuple[pd.DataFrame, list[dict]]:
 def _origin(build: str, facts: dict, on: dict, jar: str | None) -> dict:
     """What the result table says about where a row is from."""
     revision = facts["builds"].get(build, {}).get("revision") or facts["revision"]
-    return {"commit": short(revision), "processor": on["processor"], "jar": jar[:DIGITS] if jar else None}
-
-
-def short(revision: str) -> str:
-    """The first digits of a commit; what follows it, as `-dirty`, stays."""
-    commit, dash, rest = revision.partition("-")
-    return f"{commit[:DIGITS]}{dash}{rest}"
+    return {
+        "commit": machine.short(revision, DIGITS),
+        "processor": on["processor"],
+        "jar": jar[:DIGITS] if jar else None,
+    }

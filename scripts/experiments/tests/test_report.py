@@ -126,6 +126,23 @@ def test_a_damaged_file_is_named(folder):
         report.write(folder)
 
 
+@pytest.mark.parametrize("content", ["{}", "[]", '{"machines": {}}', "3"])
+def test_facts_that_say_something_else_are_refused_in_one_line(folder, content):
+    (folder / "machine.json").write_text(content)
+    with pytest.raises(UserError, match=r"machine\.json is damaged .*: remove it and run the sweep again") as caught:
+        report.write(folder)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", ["{}", "[[]]", '[{"build": "ms-64k"}]', "3"])
+def test_notes_that_say_something_else_are_refused_in_one_line(tmp_path, content):
+    kept = shutil.copytree(catalog.ROOT / "results" / "archive" / "minheap", tmp_path / "minheap")
+    (kept / "notes.json").write_text(content)
+    with pytest.raises(UserError, match=r"notes\.json is damaged .*: restore it") as caught:
+        report.write(kept)
+    assert "\n" not in str(caught.value)
+
+
 def test_a_sweep_that_has_measured_nothing_has_the_machine_that_began_it(folder):
     _, page = report.write(folder)
     assert "0 of 28 points measured." in page.read_text()
