@@ -20,21 +20,20 @@ RESERVED = ("archive", "malloc", "micro", "soak")
 def record(name: str, folders: list[Path], results: Path = RESULTS) -> Path:
     """Replaces the data set `name` by what the folders of sweeps hold, and returns its folder.
 
-    Each sweep is a sitting. All of them are at their end, are of one grid, and were measured on one kind of processor:
-    samples of others are not to be pooled. Raises UserError where they are not, or have no results.
+    Each sweep is a sitting. All of them are at their end, are of one grid, and were measured on one kind of processor,
+    JVM, jar and commit of each build: samples of others are not to be pooled. Raises UserError where they are not, or
+    have no results.
     """
     target = _target(name, results)
     whole = _grid(folders)
     table, notes = _pooled(folders)
-    machines = [machine for folder in folders for machine in sweep.read_machine(folder)["machines"]]
-    processors = sorted({machine["processor"] for machine in machines})
-    if len(processors) > 1:
-        raise UserError(f"measured on different processors, {' and '.join(processors)}: not to be pooled")
+    facts = {folder.resolve().name: sweep.read_machine(folder) for folder in folders}
+    _check_alike(list(facts.values()))
     with replaced(target) as new:
         tidy.write(table, new / sweep.RESULTS)
         write_whole(new / point.GRID_FILE, grid.dump(whole))
         write_whole(new / sweep.NOTES, json.dumps(notes, indent=1))
-        write_whole(new / sweep.MACHINE, json.dumps(_facts(folders, machines), indent=1))
+        write_whole(new / sweep.MACHINE, json.dumps(_facts(facts), indent=1))
         report.write(new)
     return target
 
@@ -95,9 +94,24 @@ def _pooled(folders: list[Path]) -> tuple[pd.DataFrame, list[dict]]:
     return pooled.sort_values(tidy.SORT, kind="stable", ignore_index=True), notes
 
 
-def _facts(folders: list[Path], machines: list[dict]) -> dict:
+def _check_alike(facts: list[dict]) -> None:
+    """Raises UserError where sweeps were measured on or with different things, and names the first of these."""
+    found: dict[str, set[str]] = {}
+    for one in facts:
+        found.setdefault("processors", set()).update(machine["processor"] for machine in one["machines"])
+        found.setdefault("java", set()).add(" ".join(one["java"].split()))
+        for suite, digest in one.get("jars", {}).items():
+            found.setdefault(f"jars of suite {suite}", set()).add(digest)
+        for name, build in one["builds"].items():
+            found.setdefault(f"revisions of {name}", set()).add(build.get("revision") or "none")
+    for what, values in found.items():
+        if len(values) > 1:
+            raise UserError(f"measured on different {what}, {' and '.join(sorted(values))}: not to be pooled")
+
+
+def _facts(sweeps: dict[str, dict]) -> dict:
     """What the data set was measured on and with: the facts of the first sweep, all machines, and each sweep's commit."""
-    each = {folder.resolve().name: sweep.read_machine(folder) for folder in folders}
+    machines = [machine for facts in sweeps.values() for machine in facts["machines"]]
     different = [machine for place, machine in enumerate(machines) if machine not in machines[:place]]
-    sittings = {name: facts["revision"] for name, facts in each.items()}
-    return {**next(iter(each.values())), "machines": different, "sittings": sittings}
+    sittings = {name: facts["revision"] for name, facts in sweeps.items()}
+    return {**next(iter(sweeps.values())), "machines": different, "sittings": sittings}

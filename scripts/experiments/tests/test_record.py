@@ -12,11 +12,11 @@ GRID = grid.check({"minheap": {"builds": ["ms-64k"], "threads": [1, 2]}}, "here"
 FACTS = {"machines": [], "java": "17", "revision": "abc", "packages": {}, "builds": {}}
 
 
-def swept(folder, *minheaps):
-    """The folder of a sweep in which so many of its points are measured."""
+def swept(folder, *minheaps, **changed):
+    """The folder of a sweep in which so many of its points are measured, with some facts of its own."""
     folder.mkdir(parents=True)
     (folder / "grid.yml").write_text(grid.dump(GRID))
-    (folder / "machine.json").write_text(json.dumps(FACTS))
+    (folder / "machine.json").write_text(json.dumps({**FACTS, **changed}))
     (folder / "points").mkdir()
     for each, value in zip(grid.points(GRID), minheaps, strict=False):
         row = {
@@ -93,6 +93,28 @@ def test_an_interruption_leaves_the_data_set_as_it_was(tmp_path, monkeypatch):
         assert content(tmp_path / "results") == before
     record.record("minheap", [second], tmp_path / "results")
     assert list(tidy.read(target / "results.csv")["value"]) == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        ({"java": "17\nA"}, {"java": "18\nA"}, "different java, 17 A and 18 A"),
+        ({"jars": {"ours": "ab"}}, {"jars": {"ours": "cd"}}, "different jars of suite ours, ab and cd"),
+        (
+            {"builds": {"ms-64k": {"revision": "abc"}}}, {"builds": {"ms-64k": {"revision": "def"}}},
+            "different revisions of ms-64k, abc and def",
+        ),
+    ],
+)  # fmt: skip
+def test_sittings_of_other_code_are_not_pooled(tmp_path, one, other, said):
+    first, second, same = (
+        swept(tmp_path / name, 3, 4, **facts) for name, facts in (("first", one), ("second", other), ("same", one))
+    )
+    with pytest.raises(UserError, match=f"measured on {said}: not to be pooled"):
+        record.record("minheap", [first, second], tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+    target = record.record("minheap", [first, same], tmp_path / "results")
+    assert sweep.read_machine(target)["sittings"] == {"first": "abc", "same": "abc"}
 
 
 def test_sittings_have_names_of_their_own(tmp_path):
