@@ -76,7 +76,7 @@ held?
 """
 REPEAT = """\
 Compares the minheaps of two runs of the same grid, point by point. Says that they agree within 1 MiB or 5 % at every
-point, or lists those at which they do not and exits with 1.
+point, or lists those at which they do not and exits with 1. Runs of different grids are refused.
 """
 
 
@@ -315,14 +315,22 @@ def _measure(wanted: Grid, options: argparse.Namespace, name: str) -> int:
     return max(_report(folder), 0 if complete else 1)
 
 
-def _report(folder: Path) -> int:
-    from rich.console import Console
-
-    from shardsweep import point, report
-    from shardsweep import tables as all_tables
+def _grid_of(folder: Path) -> Grid:
+    """The grid of a sweep. Raises UserError for another folder."""
+    from shardsweep import point
 
     if not (folder / point.GRID_FILE).is_file():
         raise UserError(f"{folder} is not the folder of a sweep: it has no {point.GRID_FILE}")
+    return grid.load(folder / point.GRID_FILE)
+
+
+def _report(folder: Path) -> int:
+    from rich.console import Console
+
+    from shardsweep import report
+    from shardsweep import tables as all_tables
+
+    _grid_of(folder)
     sections, page = report.write(folder)
     console = Console(width=None if sys.stdout.isatty() else 200)
     for section in sections:
@@ -364,8 +372,10 @@ def _counters(options: argparse.Namespace) -> int:
 def _repeat(first: Path, second: Path) -> int:
     from rich.console import Console
 
-    from shardsweep import analysis, sweep, tables, tidy
+    from shardsweep import analysis, presets, sweep, tables, tidy
 
+    if apart := presets.minheaps_apart(*(_grid_of(folder) for folder in (first, second))):
+        raise UserError(f"{first} is of another grid than {second}: {apart}")
     compared = analysis.compare_runs(*(tidy.read(folder / sweep.RESULTS) for folder in (first, second)))
     if compared.empty:
         raise UserError(f"neither {first} nor {second} has a minheap")

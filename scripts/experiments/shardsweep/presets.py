@@ -72,5 +72,12 @@ def about(measured: Grid) -> str:
     return measured.about
 
 
+def minheaps_apart(one: Grid, other: Grid) -> str:
+    """In what the minheaps of two grids differ, in a few words; empty where they do not."""
+    if not one.minheap or not other.minheap:
+        return "one of them has no minheap"
+    return _texts(_differences(one.minheap, other.minheap))
+
+
 def _texts(found: list[Difference]) -> str:
     return "; ".join(one.text for one in found)

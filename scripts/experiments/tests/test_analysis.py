@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shardsweep import analysis, catalog, cli, figures, published, tables, tidy
+from shardsweep import analysis, catalog, cli, figures, grid, published, tables, tidy
 
 REGRESSIONS = published.regressions()
 
@@ -259,10 +259,28 @@ def test_a_minheap_that_only_one_run_has_is_a_difference():
         assert set(compared[~compared["agree"]]["threads"]) == {48}
 
 
+MINHEAP = {"builds": ["ms-64k", "ms-4k"], "threads": [1, 24]}
+
+
+def run_of(minheap, table, folder):
+    """The folder of a run of a grid, of which only grid and results are there."""
+    folder.mkdir()
+    (folder / "grid.yml").write_text(grid.dump(grid.check({"minheap": minheap}, "here")))
+    tidy.write(table, folder / "results.csv")
+
+
+def test_runs_of_different_grids_are_not_compared(tmp_path, capsys):
+    run_of(MINHEAP, recorded(), tmp_path / "one")
+    run_of({**MINHEAP, "threads": [1], "attempts": 1}, recorded(), tmp_path / "two")
+    assert cli.main(["repeat", str(tmp_path / "one"), str(tmp_path / "two")]) == 1
+    said = capsys.readouterr().err
+    assert "one is of another grid than" in said and said.count("\n") == 1
+    assert said.endswith("two: threads also 24; attempts 2 in place of 1\n")
+
+
 def test_the_command_says_whether_two_runs_agree(tmp_path, capsys):
     for name, table in (("one", recorded()), ("two", recorded(semi_space=minheap_of("semi-space") * 2))):
-        (tmp_path / name).mkdir()
-        tidy.write(table, tmp_path / name / "results.csv")
+        run_of(MINHEAP, table, tmp_path / name)
     one, two = str(tmp_path / "one"), str(tmp_path / "two")
     assert cli.main(["repeat", one, one]) == 0
     assert "all 36 points agree" in capsys.readouterr().out

@@ -140,7 +140,7 @@ def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
         ((*MINHEAP, "--modifiers", "mmtk_option-a-1,mmtk_option-b-2"), "both set the flag ThirdPartyHeapOptions"),
         ((*MINHEAP, "--modifiers", "hotspot_gc-G1"), "modifier hotspot_gc-G1 chooses a plan"),
         (("report", "nowhere"), "nowhere is not the folder of a sweep"),
-        (("repeat", "nowhere", "elsewhere"), "nowhere/results.csv is not there"),
+        (("repeat", "nowhere", "elsewhere"), "nowhere is not the folder of a sweep"),
     ],
 )
 def test_bad_input_gets_one_line(shardsweep, arguments, said):
