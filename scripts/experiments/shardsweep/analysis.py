@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Statistics over result tables: lines through minheaps, medians with bootstrap intervals, relative geometric means."""
+"""Statistics over result tables: lines through minheaps, medians and their ratios with intervals, relative geometric means."""
 
 import dataclasses
 import functools
@@ -13,10 +13,12 @@ from scipy import stats
 CONFIDENCE = 0.95
 # Below this probability of its bend, a series of points is called a curve.
 BEND = 0.01
+# Of fewer points the test of a bend finds next to none.
+BENDABLE = 6
 RESAMPLES = 5000
 # What an interval leaves out at either end.
 TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
-# Bootstrap intervals of the median of fewer samples reach from the smallest to the largest.
+# Of fewer samples not even the range holds the median as often as that.
 FEW = 6
 # Pairs of samples of a simulation, and resamples of each.
 SIMULATED = 1000
@@ -29,7 +31,8 @@ class Line:
     """A least-squares line through `points` (x, y) pairs; `r2` is the square of their correlation.
 
     `slope_error` and `intercept_error` are standard errors. `curvature` is the probability of a bend at least as strong
-    as that of the points if they were of a line: the F test of a quadratic term. It is NaN for fewer than four points.
+    as that of the points if they were of a line: the F test of a quadratic term. It is NaN for fewer than `BENDABLE`
+    points.
     """
 
     slope: float
@@ -41,6 +44,13 @@ class Line:
     curvature: float
 
     @property
+    def shape(self) -> str:
+        """What the points are of, as far as they tell."""
+        if np.isnan(self.curvature):
+            return "not tested"
+        return "curve" if self.is_curve else "line"
+
+    @property
     def is_curve(self) -> bool:
         """Whether the points bend too much to be called a line: the slope is that of a curve, in the mean."""
         return bool(self.curvature < BEND)
@@ -48,7 +58,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and its percentile-bootstrap interval; `low` and `high` are NaN where the sample is too small."""
+    """An estimate and its interval; `low` and `high` are NaN where the sample is too small."""
 
     estimate: float
     low: float
@@ -69,7 +79,7 @@ def least_squares(x: Sequence[float], y: Sequence[float]) -> Line | None:
 
 
 def _curvature(xs: np.ndarray, ys: np.ndarray) -> float:
-    if len(np.unique(xs)) < 4:
+    if len(np.unique(xs)) < BENDABLE:
         return float("nan")
     straight, bent = (float(np.sum((np.polyval(np.polyfit(xs, ys, degree), xs) - ys) ** 2)) for degree in (1, 2))
     # What is left of exact points is rounding.
@@ -86,21 +96,36 @@ def lines(table: pd.DataFrame, by: list[str], x: str, y: str) -> pd.DataFrame:
     for key, group in table.dropna(subset=[x, y]).groupby(by, sort=False):
         line = least_squares(group[x], group[y])
         if line is not None:
-            rows.append((*key, *dataclasses.astuple(line), line.is_curve))
+            rows.append((*key, *dataclasses.astuple(line), line.shape))
     columns = [each.name for each in dataclasses.fields(Line)]
-    return pd.DataFrame(rows, columns=[*by, *columns, "is_curve"])
+    return pd.DataFrame(rows, columns=[*by, *columns, "shape"])
 
 
 def median(values: Sequence[float]) -> Interval:
-    """The median with its interval."""
-    sample = np.asarray(values, dtype=float)
+    """The median with its interval, whose ends are two of the values: as many lie beyond the one as beyond the other."""
+    sample = np.sort(np.asarray(values, dtype=float))
     estimate = float(np.median(sample)) if len(sample) else float("nan")
-    ends = _ends(_resampled(tuple(sample))) if len(sample) > 1 else (float("nan"), float("nan"))
+    place = _place(len(sample))
+    ends = (float(sample[place - 1]), float(sample[-place])) if len(sample) > 1 else (float("nan"), float("nan"))
     return Interval(estimate, *ends, len(sample))
 
 
+@functools.cache
+def _place(samples: int) -> int:
+    """Which of the sorted values of a sample ends the interval of its median, counted from 1 at either end: the innermost
+    that leaves out no more than `TAILS`, or the first where each leaves out more."""
+    return max(int(stats.binom.ppf(TAILS[0], samples, 0.5)), 1)
+
+
+def confidence(samples: int) -> float:
+    """How often the interval of the median of so many samples holds the true one, whatever their distribution: unless so
+    many of them lie on one side that the interval does."""
+    return float(1 - 2 * stats.binom.cdf(_place(samples) - 1, samples, 0.5))
+
+
 def ratio_of_medians(values: Sequence[float], baseline: Sequence[float]) -> Interval:
-    """The median of `values` over that of `baseline`, the two resampled independently."""
+    """The median of `values` over that of `baseline`, with a percentile-bootstrap interval: the two are resampled
+    independently."""
     above, below = np.asarray(values, dtype=float), np.asarray(baseline, dtype=float)
     smallest, ends = min(len(above), len(below)), (float("nan"), float("nan"))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -125,12 +150,6 @@ def _ends(resampled: np.ndarray) -> tuple[float, float]:
     of a ratio whose resampled baseline was zero is infinite: there is none."""
     ends = np.quantile(resampled, TAILS)
     return tuple(float(end) if np.isfinite(end) else float("nan") for end in ends)
-
-
-def confidence(samples: int) -> float:
-    """How often the interval of the median of so many samples holds the true one, whatever their distribution: where
-    it is their range, unless all of them lie on one side."""
-    return CONFIDENCE if samples >= FEW else 1 - 2.0 ** (1 - samples)
 
 
 @functools.cache

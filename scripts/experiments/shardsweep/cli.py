@@ -46,7 +46,7 @@ minheap.
 PERF = """\
 Measures time by heap size (Sinclair's report, section 6.2.2): total, mutator and collector time, collections, pauses
 and heap charged of the last iteration, and peak resident memory of the whole run. An invocation goes through all builds
-in turn, so that a machine that drifts drifts for all of them. Medians, bootstrap intervals, and ratios to --baseline.
+in turn, so that a machine that drifts drifts for all of them. Medians, and ratios to --baseline, with intervals.
 """
 THREADS = "Measures time by number of mutator threads (Sinclair's report, section 6.2.3), otherwise as perf does.\n"
 ALLOCATIONS = """\

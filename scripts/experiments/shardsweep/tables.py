@@ -120,8 +120,8 @@ def _minheap_cell(values: pd.Series, mark: str, why: str | None, theirs: float |
 
 
 def regressions(table: pd.DataFrame) -> list[Table]:
-    """Slope and intercept of each build with standard errors, R², and whether it is a line; of lusearch with the
-    published ones."""
+    """Slope and intercept of each build with standard errors, R², and whether it is a line, where that was tested; of
+    lusearch with the published ones."""
     theirs = {(row.section, row.build): row for row in published.regressions().itertuples()}
     rows = table[table["metric"] == "minheap"]
     lines = analysis.lines(rows, ["benchmark", "build"], "threads", "value")
@@ -133,12 +133,13 @@ def regressions(table: pd.DataFrame) -> list[Table]:
             [line.build, number(line.slope, 4), number(line.slope_error, 4), number(line.intercept),
              number(line.intercept_error), number(line.r2, 4),
              f"{line.points}{''.join(sorted({marks[key] for key in marks if key[:2] == (benchmark, line.build)}))}",
-             "curve" if line.is_curve else "line"]
+             line.shape]
             for line in group.itertuples()
         ]  # fmt: skip
         note = " ".join([
             "±: standard errors. A curve bends so much that points of a line would with a probability below "
-            f"{analysis.BEND:.0%}: its slope is a mean. Points without a minheap are left out.", *_told(body)
+            f"{analysis.BEND:.0%}: its slope is a mean. Fewer than {analysis.BENDABLE} points are not tested. Points "
+            "without a minheap are left out.", *_told(body)
         ])  # fmt: skip
         if _is_lusearch(benchmark):
             columns += ["published slope", "published intercept", "published R²"]
@@ -246,7 +247,10 @@ def performance(table: pd.DataFrame, baseline: str) -> list[Table]:
 
 def _how_to_read(metric: str, samples: pd.Series) -> str:
     of = "whole runs of the JVM" if metric == "resident.peak" else "the timed iteration"
-    note = f"Medians of {of}; low and high: {analysis.CONFIDENCE:.0%} bootstrap intervals. "
+    note = (
+        f"Medians of {of}; low and high: {analysis.CONFIDENCE:.0%} intervals, of medians by order statistics, of ratios "
+        "by bootstrap. "
+    )
     # One sample has no interval at all.
     if samples.between(2, analysis.FEW - 1).any():
         two, three, four, five = (percent(analysis.confidence(samples)) for samples in range(2, analysis.FEW))

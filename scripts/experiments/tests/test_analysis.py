@@ -76,10 +76,19 @@ def test_a_curve_is_not_called_a_line():
     assert not analysis.least_squares([1, 2, 3], [1, 4, 9]).is_curve
 
 
+def test_a_bend_is_not_tested_with_few_points():
+    x = [1, 12, 24, 48]
+    assert math.isnan(analysis.least_squares(x, [each**2 for each in x]).curvature)
+    rows = [{**row("a", None, each**2, metric="minheap"), "threads": each} for each in [*x, 60, 72]]
+    (few,), (more,) = (tables.regressions(tidy.frame(some)) for some in (rows[:5], rows))
+    assert (few.rows[0][7], more.rows[0][7]) == ("not tested", "curve")
+    assert "Fewer than 6 points are not tested." in few.note
+
+
 def test_of_the_recorded_minheaps_that_of_mark_compact_is_a_curve():
     table = tidy.read(catalog.ROOT / "results" / "archive" / "minheap" / "results.csv")
     lines = analysis.lines(table[table.metric == "minheap"], ["build"], "threads", "value")
-    assert list(lines.loc[lines["is_curve"], "build"]) == ["stock-MarkCompact"]
+    assert list(lines.loc[lines["shape"] == "curve", "build"]) == ["stock-MarkCompact"]
     text = "\n".join(tables.markdown(one) for one in tables.regressions(table))
     assert text.count("| curve |") == 1 and text.count("| line |") == 3
 
@@ -171,35 +180,33 @@ def test_ratio_interval_of_clearly_different_samples_excludes_one():
     assert found.high < 1
 
 
-def test_intervals_are_those_of_the_percentile_bootstrap():
+def test_intervals_of_ratios_are_those_of_the_percentile_bootstrap():
     generator = np.random.default_rng(2)
     values, baseline = generator.normal(100, 9, 7), generator.normal(90, 5, 12)
-
-    def bootstrap(samples, statistic):
-        found = stats.bootstrap(
-            samples, statistic, n_resamples=analysis.RESAMPLES, vectorized=True, method="percentile",
-            rng=np.random.default_rng(analysis.SEED),
-        ).confidence_interval  # fmt: skip
-        return found.low, found.high
 
     def ratio(one, other, axis):
         return np.median(one, axis=axis) / np.median(other, axis=axis)
 
-    found = analysis.median(values)
-    assert (found.low, found.high) == bootstrap((values,), np.median)
+    wanted = stats.bootstrap(
+        (values, baseline), ratio, n_resamples=analysis.RESAMPLES, vectorized=True, method="percentile",
+        rng=np.random.default_rng(analysis.SEED),
+    ).confidence_interval  # fmt: skip
     found = analysis.ratio_of_medians(values, baseline)
-    assert (found.low, found.high) == bootstrap((values, baseline), ratio)
+    assert (found.low, found.high) == (wanted.low, wanted.high)
 
 
-def test_the_range_of_few_samples_holds_the_median_as_often_as_is_said():
-    chance = np.random.default_rng(3)
-    assert [analysis.confidence(samples) for samples in (2, 3, 5, 6, 40)] == [0.5, 0.75, 0.9375, 0.95, 0.95]
-    for samples in range(2, analysis.FEW):
-        drawn = chance.exponential(1, (4000, samples))
-        held = np.mean((drawn.min(axis=1) <= np.log(2)) & (drawn.max(axis=1) >= np.log(2)))
-        assert held == pytest.approx(analysis.confidence(samples), abs=0.03)
-        (low, high) = (getattr(analysis.median(drawn[0]), end) for end in ("low", "high"))
-        assert (low, high) == (drawn[0].min(), drawn[0].max())
+@pytest.mark.parametrize("samples", [2, 3, 5, 6, 7, 8, 9, 12, 20, 41])
+def test_the_interval_of_a_median_holds_the_true_one_as_often_as_is_said(samples):
+    drawn = np.random.default_rng(3).exponential(1, (4000, samples))
+    found = [analysis.median(each) for each in drawn]
+    held = np.mean([each.low <= np.log(2) <= each.high for each in found])
+    assert held == pytest.approx(analysis.confidence(samples), abs=0.03)
+    assert (analysis.confidence(samples) < analysis.CONFIDENCE) == (samples < analysis.FEW)
+    if samples < analysis.FEW:
+        assert (found[0].low, found[0].high) == (drawn[0].min(), drawn[0].max())
+    else:
+        wanted = stats.quantile_test(drawn[0], p=0.5).confidence_interval(analysis.CONFIDENCE)
+        assert (found[0].low, found[0].high) == (wanted.low, wanted.high)
 
 
 def test_the_interval_of_a_ratio_of_few_samples_holds_the_true_one_as_often_as_is_said():
