@@ -252,6 +252,19 @@ def geometric_means(ratios: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*by, "geometric_mean", "cells"])
 
 
+# The part of a processor that others may take while runs are timed without a word about it.
+NOISE = 0.02
+HOST, OTHERS = "machine.steal", "machine.others"
+
+
+def noise(table: pd.DataFrame) -> dict[str, float]:
+    """The part of a processor that the host of a virtual machine (`HOST`) and other processes (`OTHERS`) took while the
+    runs were timed; empty where that was not measured."""
+    totals = table[table["iteration"] == 0].groupby("metric")["value"].sum()
+    seconds = totals.get("time.process", 0.0)
+    return {who: float(totals[who] / seconds) for who in (OTHERS, HOST) if seconds and who in totals}
+
+
 MINHEAP_POINT = ["benchmark", "build", "threads"]
 
 

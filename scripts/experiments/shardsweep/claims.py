@@ -187,6 +187,7 @@ class Results:
         known = {
             "results": self, "get": self._get, "preset": grid.preset, "unmeasured": freshness.unmeasured(),
             "shown": freshness.shown, "few": analysis.FEW,
+            "noise": tables.percent(analysis.NOISE),
         }  # fmt: skip
         try:
             return environment.get_template(template).render(known)

@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
-from shardsweep import analysis, figures, grid, point, presets, sweep, thresholds
+from shardsweep import analysis, figures, grid, point, presets, sweep, tables, thresholds
 
 
 class Claim(BaseModel):
@@ -70,6 +70,15 @@ class DataSet:
     def beside(self) -> str:
         """What its grid is beside the preset of its name."""
         return presets.beside(self.grid, self.name)
+
+    @cached_property
+    def noise(self) -> str:
+        """What part of a processor others took while it was timed, and whether that is noisy, as text; empty where it was
+        not measured."""
+        shares = analysis.noise(self.table)
+        names = {analysis.OTHERS: "other processes", analysis.HOST: "host"}
+        said = ", ".join(f"{names[who]} {tables.percent(share)}" for who, share in shares.items())
+        return f"{said} (noisy)" if any(share > analysis.NOISE for share in shares.values()) else said
 
     @cached_property
     def timed(self) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from shardsweep import draw, figures, grid, logs, overview, point, presets, progress, sweep, tables
+from shardsweep import analysis, draw, figures, grid, logs, overview, point, presets, progress, sweep, tables
 from shardsweep.figures import Figure
 from shardsweep.files import write_whole
 from shardsweep.grid import Grid
@@ -20,8 +20,6 @@ from shardsweep.tables import Table
 PAGE = "report.html"
 PLOTS = "plots"
 TABLES = "tables.md"
-# The part of a processor that others may take during the runs without a word in the report.
-NOISE = 0.02
 
 
 @dataclass
@@ -95,11 +93,17 @@ def write(folder: Path) -> tuple[list[Section], Path]:
     for section in found:
         for figure in section.figures:
             draw.files(figure, folder / PLOTS)
-    texts = [tables.markdown(one) for section in found for one in section.tables]
-    write_whole(folder / TABLES, "\n".join(texts))
+    write_whole(folder / TABLES, text(found, table))
     page = folder / PAGE
     write_whole(page, _page(folder, whole, found, table, notes))
     return found, page
+
+
+def text(found: list[Section], table: pd.DataFrame) -> str:
+    """The tables of some sections in Markdown, under a line on noise if there is any."""
+    return "\n".join(
+        [*(f"{line}\n" for line in _noise(table)), *(tables.markdown(one) for each in found for one in each.tables)]
+    )
 
 
 def _page(folder: Path, whole: Grid, found: list[Section], table: pd.DataFrame, notes: list[dict]) -> str:
@@ -158,18 +162,11 @@ def _machine_rows(machines: list[dict]) -> list[tuple[str, object]]:
 
 def _noise(table: pd.DataFrame) -> list[str]:
     """A line if the host or other processes took more than a part of the time of the runs that is to be neglected."""
-    totals = table[table["iteration"] == 0].groupby("metric")["value"].sum()
-    seconds = totals.get("time.process", 0.0)
-    if not seconds:
-        return []
-    shares = {
-        "the host of this virtual machine": totals.get("machine.steal", 0.0) / seconds,
-        "other processes": totals.get("machine.others", 0.0) / seconds,
-    }
+    names = {analysis.HOST: "the host of this virtual machine", analysis.OTHERS: "other processes"}
     return [
-        f"noisy: {who} took {share:.0%} of a processor while the runs were timed"
-        for who, share in shares.items()
-        if share > NOISE
+        f"noisy: {names[who]} took {share:.0%} of a processor while the runs were timed"
+        for who, share in analysis.noise(table).items()
+        if share > analysis.NOISE
     ]
 
 

@@ -336,7 +336,7 @@ PAGE = (record.RESULTS / claims.PAGE).read_text()
 def test_the_command_of_a_data_set_is_of_its_grid_and_its_preset_is_told_apart(folder):
     folder = folder.parent
     (line,) = [line for line in PAGE.splitlines() if line.startswith(f"| [`{folder.name}/`]({folder.name}/) |")]
-    *_, command, beside = (cell.strip() for cell in line.strip("| ").split(" | "))
+    *_, command, beside, _ = (cell.strip() for cell in line.strip("| ").split(" | "))
     _, *arguments = command.strip("`").split()
     options = cli._parser().parse_args(arguments)
     recorded = grid.load(folder / point.GRID_FILE)
@@ -361,6 +361,26 @@ def test_the_rows_of_a_data_set_are_of_its_grid(folder):
             assert rows["iteration"].max() == experiment.iterations
             assert rows["invocation"].nunique() == experiment.invocations * sittings
             assert set(rows["heap"]) <= set(experiment.heaps) or set(rows["factor"]) <= set(experiment.factors)
+
+
+def test_the_pages_say_how_noisy_each_data_set_is():
+    """Computed here once more, without the code that makes the page."""
+    for folder in sorted(file.parent for file in record.RESULTS.glob("*/grid.yml")):
+        table = pd.read_csv(folder / sweep.RESULTS)
+        totals = table[table["iteration"] == 0].groupby("metric")["value"].sum()
+        (line,) = [line for line in PAGE.splitlines() if line.startswith(f"| [`{folder.name}/`]({folder.name}/) |")]
+        said, share = line.strip("| ").split(" | ")[-1], totals.get("machine.others", 0) / totals.get("time.process", 1)
+        assert (f"other processes {share * 100:.0f} %" in said) == ("time.process" in totals), folder.name
+        assert ("(noisy)" in said) == (share > 0.02), folder.name
+
+
+def test_a_noisy_data_set_is_told_to_be_so(tmp_path):
+    rows = [row("time.process", 10_000.0, iteration=0), row("machine.steal", 10.0, iteration=0)]
+    for name, others, said in (("one", 100.0, "1 %, host 0 %"), ("two", 300.0, "3 %, host 0 % (noisy)")):
+        data_set(tmp_path / name, TIMES, [*rows, row("machine.others", others, iteration=0)])
+        assert claims.DataSet(tmp_path, name).noise == f"other processes {said}"
+    data_set(tmp_path / "three", MINHEAP, minheaps(lambda *_: 3))
+    assert claims.DataSet(tmp_path, "three").noise == ""
 
 
 def test_builds_that_the_page_says_were_run_are_in_the_data_and_the_others_are_not():

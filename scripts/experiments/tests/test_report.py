@@ -69,8 +69,7 @@ def test_there_are_recorded_results():
 def test_recorded_results_are_read_and_have_the_tables_that_a_report_makes_of_them(kept, tmp_path):
     recorded = shutil.copytree(kept, tmp_path / kept.name)
     sections = report.sections(grid.load(recorded / "grid.yml"), *sweep.results(recorded))
-    texts = [tables.markdown(table) for section in sections for table in section.tables]
-    assert "\n".join(texts) == (recorded / "tables.md").read_text()
+    assert report.text(sections, tidy.read(recorded / "results.csv")) == (recorded / "tables.md").read_text()
     assert len(sweep.read_machine(recorded)["machines"]) >= 1
 
 
@@ -94,10 +93,20 @@ def noise(steal, others):
 def test_a_noisy_machine_is_told():
     assert report._noise(tidy.frame(noise(100.0, 300.0))) == []
     assert report._noise(tidy.frame(noise(500.0, 3000.0))) == [
-        "noisy: the host of this virtual machine took 2% of a processor while the runs were timed",
         "noisy: other processes took 15% of a processor while the runs were timed",
+        "noisy: the host of this virtual machine took 2% of a processor while the runs were timed",
     ]
     assert report._noise(tidy.frame([row("minheap", 3)])) == []
+
+
+def test_noise_stands_above_the_tables_of_a_report(folder):
+    measure(folder, 0, MACHINE)
+    (place,) = (folder / "points").rglob("*.json")
+    result = json.loads(place.read_text())
+    for others, said in ((300.0, ""), (3000.0, "noisy: other processes took 15% of a processor")):
+        place.write_text(json.dumps({**result, "rows": result["rows"] + noise(100.0, others)}))
+        report.write(folder)
+        assert (folder / "tables.md").read_text().startswith(said or "## ")
 
 
 def test_the_report_of_recorded_results_leaves_them_as_they_are(tmp_path):
