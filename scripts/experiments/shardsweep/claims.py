@@ -4,7 +4,7 @@
 `results/README.md` and the blocks of the front page between marks are made of these. No number in them is typed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,8 +63,8 @@ class Answer:
 
     @property
     def number(self) -> str:
-        """The estimate as text."""
-        return tables.number(self.estimate.value, self.digits) if self.estimate else UNKNOWN
+        """The estimate as text, with the marks of its minheaps."""
+        return tables.number(self.estimate.value, self.digits) + self.estimate.slow if self.estimate else UNKNOWN
 
     @property
     def interval(self) -> str:
@@ -89,6 +89,17 @@ class Answer:
         """What the interval of a ratio says."""
         said = analysis.verdict(self.estimate.low, self.estimate.high) if self.estimate else ""
         return said or UNKNOWN
+
+    def beside(self, *others: "Answer") -> str:
+        """Whether a minheap is less or more than each of some others: undecided where it agrees with one of them, as two
+        searches of one minheap do."""
+        values = [other.estimate.value for other in others if other.estimate]
+        if not self.estimate or not values:
+            return UNKNOWN
+        own = self.estimate.value
+        if any(analysis.agree(*sorted((own, value))) for value in values) or min(values) < own < max(values):
+            return "undecided"
+        return "less" if own < min(values) else "more"
 
 
 def _values(column: pd.Series) -> frozenset[str]:
@@ -131,7 +142,7 @@ class Results:
 
     def of(self, section: Section) -> list[Answer]:
         """The answers of a section, in the order of its file."""
-        return [self.answers[f"{claim.id}-{build}"] for claim in section.claims for build in claim.compared]
+        return self._answers([claim.id for claim in section.claims])
 
     @property
     def measured(self) -> bool:
@@ -146,14 +157,21 @@ class Results:
     def source(self, *claims: str) -> Source | None:
         """Where the numbers of all builds of some claims are from, which are of one data set; None where there is no
         number."""
-        ids = [f"{claim.id}-{build}" for claim in self._claims(claims) for build in claim.compared]
-        found = [source for each in ids if (source := self.answers[each].source)]
+        found = [source for each in self._answers(claims) if (source := each.source)]
         if not found:
             return None
         sets = zip(*((one.builds, one.revisions, one.processors) for one in found), strict=True)
         return Source(found[0].data, found[0].protocol, *(frozenset().union(*each) for each in sets))
 
-    def _claims(self, names: Iterable[str]) -> list[Claim]:
+    def slow(self, *claims: str) -> str:
+        """What the marks mean that numbers of some claims have; empty where none has one."""
+        return " ".join(tables.told([[each.number for each in self._answers(claims)]]))
+
+    def _answers(self, names: Sequence[str]) -> list[Answer]:
+        """What some claims come to, of all their builds."""
+        return [self.answers[f"{claim.id}-{build}"] for claim in self._claims(names) for build in claim.compared]
+
+    def _claims(self, names: Sequence[str]) -> list[Claim]:
         known = {claim.id: claim for section in self.sections for claim in section.claims}
         missing = [name for name in names if name not in known]
         if missing:
@@ -186,7 +204,7 @@ class Results:
         )  # fmt: skip
         known = {
             "results": self, "get": self._get, "preset": grid.preset, "unmeasured": freshness.unmeasured(),
-            "shown": freshness.shown, "few": analysis.FEW,
+            "shown": freshness.shown, "few": analysis.FEW, "bendable": analysis.BENDABLE,
             "noise": tables.percent(analysis.NOISE),
         }  # fmt: skip
         try:

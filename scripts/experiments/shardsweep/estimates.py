@@ -41,8 +41,8 @@ class Claim(BaseModel):
 @dataclass(frozen=True)
 class Estimate:
     """A number with its interval (NaN where there is none), how often such an interval holds the true one, and the size
-    of the sample. `curve`: the number is a slope, and the points bend too much to be a line. `parts`: what it is the mean
-    of, by program."""
+    of the sample. `curve`: the number is a slope, and the points bend too much to be a line. `slow`: the marks, of
+    `tables.SLOW`, of the minheaps that it is of. `parts`: what it is the mean of, by program."""
 
     value: float
     low: float = float("nan")
@@ -50,6 +50,7 @@ class Estimate:
     n: int = 0
     confidence: float = float("nan")
     curve: bool = False
+    slow: str = ""
     parts: dict[str, float] = field(default_factory=dict)
 
 
@@ -114,7 +115,7 @@ def estimate(data: DataSet, claim: Claim, build: str) -> Estimate | None:
         case "minheap":
             return _minheap(data, claim, build, own)
         case "slope":
-            return _slope(own)
+            return _slope(data, own)
         case "median":
             found = analysis.median(own["value"])
             return Estimate(found.estimate, found.low, found.high, found.samples, analysis.confidence(found.samples))
@@ -136,19 +137,26 @@ def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Esti
     passed, failed = (count.reindex(sizes, fill_value=0) for count in counts)
     minheap = float(own["value"].median())
     if not thresholds.can_be_found(passed, failed):
-        return Estimate(minheap, n=len(own))
+        return Estimate(minheap, n=len(own), slow=_slow(data, own))
     fit = thresholds.Fit(sizes, passed, failed)
     half = fit.heap(0.5)
-    return Estimate(minheap, half.low, half.high, fit.runs, analysis.CONFIDENCE)
+    return Estimate(minheap, half.low, half.high, fit.runs, analysis.CONFIDENCE, slow=_slow(data, own))
 
 
-def _slope(own: pd.DataFrame) -> Estimate | None:
+def _slow(data: DataSet, own: pd.DataFrame) -> str:
+    """The marks of some minheaps, of those that have one."""
+    marks = tables.marks(data.table)
+    keys = {(row.benchmark, row.build, tables.thread_key(row.threads)) for row in own.itertuples()}
+    return "".join(sorted({marks[key] for key in keys & marks.keys()}))
+
+
+def _slope(data: DataSet, own: pd.DataFrame) -> Estimate | None:
     line = analysis.least_squares(own["threads"], own["value"])
     if line is None:
         return None
     reach = _reach(line.points - 2) * line.slope_error
     ends = (line.slope - reach, line.slope + reach)
-    return Estimate(line.slope, *ends, line.points, analysis.CONFIDENCE, line.is_curve)
+    return Estimate(line.slope, *ends, line.points, analysis.CONFIDENCE, line.is_curve, _slow(data, own))
 
 
 def _reach(freedom: int) -> float:
@@ -179,16 +187,19 @@ def _mean(rows: pd.DataFrame, build: str, claim: Claim) -> Estimate | None:
 
 def _equal_memory(data: DataSet, claim: Claim, build: str) -> Estimate | None:
     """What the metric would be in the heap in which the build holds as much memory as the baseline does in the claim's
-    heap: on the line between the two heap sizes whose peaks lie around that. None where all peaks lie on one side."""
+    heap. That heap is on the line between the two sizes whose peaks lie around that. The metric is on a line in 1 / heap,
+    because time falls by heap as the number of collections does. None where all peaks lie on one side."""
     every_heap = claim.model_copy(update={"heap": None})
     resident, metric = (data.rows(every_heap, name) for name in ("resident.peak", claim.metric))
     held = resident.loc[(resident["build"] == claim.baseline) & (resident["heap"] == claim.heap), "value"].median()
     by_heap = [rows[rows["build"] == build].groupby("heap")["value"] for rows in (resident, metric)]
     points = pd.concat([by_heap[0].median(), by_heap[1].median()], axis=1, keys=["held", "metric"]).dropna()
-    points = points.astype(float).sort_values("held")
+    points = points.set_axis(points.index.astype(float)).astype(float).sort_values("held")
     if points.empty or pd.isna(held) or not points["held"].iloc[0] <= held <= points["held"].iloc[-1]:
         return None
-    return Estimate(float(np.interp(held, points["held"], points["metric"])), n=int(by_heap[1].size().min()))
+    heap = np.interp(held, points["held"], points.index)
+    falling = points["metric"].sort_index(ascending=False)
+    return Estimate(float(np.interp(1 / heap, 1 / falling.index, falling)), n=int(by_heap[1].size().min()))
 
 
 def protocol(claim: Claim, whole: grid.Grid) -> str:

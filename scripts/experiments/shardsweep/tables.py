@@ -53,7 +53,7 @@ def percent(share: float) -> str:
 def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
     """Minheap by threads and build, with the published figure for the same in brackets where there is one."""
     why = _reasons(notes)
-    marks = _marks(table)
+    slow = marks(table)
     found = []
     rows = table[table["metric"] == "minheap"]
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
@@ -64,10 +64,10 @@ def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
             cells = [threads_text(threads)]
             for build in builds:
                 values = of_threads.loc[of_threads["build"] == build, "value"]
-                key = (benchmark, build, _key(threads))
-                cells.append(_minheap_cell(values, marks.get(key, ""), why.get(key), theirs.get(key[1:])))
+                key = (benchmark, build, thread_key(threads))
+                cells.append(_minheap_cell(values, slow.get(key, ""), why.get(key), theirs.get(key[1:])))
             body.append(cells)
-        note = ["Medians over repeats.", *_told(body)]
+        note = ["Medians over repeats.", *told(body)]
         if theirs:
             note.append("In brackets: what Sinclair (2023) published for DaCapo 9.12 lusearch.")
         title = f"Minheap of {benchmark} (MiB)"
@@ -75,18 +75,18 @@ def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
     return found
 
 
-def _marks(table: pd.DataFrame) -> dict[tuple[str, str, int], str]:
+def marks(table: pd.DataFrame) -> dict[tuple[str, str, int], str]:
     """The marks of `SLOW` by benchmark, build and threads."""
-    slow = table[table["metric"].isin(list(SLOW))]
-    return {(row.benchmark, row.build, _key(row.threads)): SLOW[row.metric] for row in slow.itertuples()}
+    rows = table[table["metric"].isin(list(SLOW))]
+    return {(row.benchmark, row.build, thread_key(row.threads)): SLOW[row.metric] for row in rows.itertuples()}
 
 
-def _told(body: list[list[str]]) -> list[str]:
+def told(body: list[list[str]]) -> list[str]:
     """What the marks mean that are in the cells of a table."""
     return [f"{mark}: {why}" for mark, why in WHY_SLOW.items() if any(mark in cell for row in body for cell in row)]
 
 
-def _key(threads) -> int:
+def thread_key(threads) -> int:
     """The number of threads as notes have it."""
     return 0 if pd.isna(threads) else threads
 
@@ -125,21 +125,21 @@ def regressions(table: pd.DataFrame) -> list[Table]:
     theirs = {(row.section, row.build): row for row in published.regressions().itertuples()}
     rows = table[table["metric"] == "minheap"]
     lines = analysis.lines(rows, ["benchmark", "build"], "threads", "value")
-    marks = _marks(table)
+    slow = marks(table)
     found = []
     for benchmark, group in lines.groupby("benchmark", sort=False):
         columns = ["build", "slope (MiB/thread)", "±", "intercept (MiB)", "±", "R²", "points", "shape"]
         body = [
             [line.build, number(line.slope, 4), number(line.slope_error, 4), number(line.intercept),
              number(line.intercept_error), number(line.r2, 4),
-             f"{line.points}{''.join(sorted({marks[key] for key in marks if key[:2] == (benchmark, line.build)}))}",
+             f"{line.points}{''.join(sorted({slow[key] for key in slow if key[:2] == (benchmark, line.build)}))}",
              line.shape]
             for line in group.itertuples()
         ]  # fmt: skip
         note = " ".join([
             "±: standard errors. A curve bends so much that points of a line would with a probability below "
             f"{analysis.BEND:.0%}: its slope is a mean. Fewer than {analysis.BENDABLE} points are not tested. Points "
-            "without a minheap are left out.", *_told(body)
+            "without a minheap are left out.", *told(body)
         ])  # fmt: skip
         if _is_lusearch(benchmark):
             columns += ["published slope", "published intercept", "published R²"]
@@ -160,15 +160,15 @@ def spread(table: pd.DataFrame) -> list[Table]:
     spreads = analysis.repeat_spread(table[table["metric"] == "minheap"])
     if spreads.empty:
         return []
-    marks = _marks(table)
+    slow = marks(table)
     rows = [
         [row.benchmark, row.build, threads_text(row.threads), number(row.smallest, 0),
-         number(row.median, 0) + marks.get((row.benchmark, row.build, _key(row.threads)), ""),
+         number(row.median, 0) + slow.get((row.benchmark, row.build, thread_key(row.threads)), ""),
          number(row.largest, 0), str(row.repeats), "yes" if row.agree else "NO"]
         for row in spreads.itertuples()
     ]  # fmt: skip
     columns = ["benchmark", "build", "threads", "smallest", "median", "largest", "repeats", "agree"]
-    note = " ".join(["They agree within 1 MiB or 5 %.", *_told(rows)])
+    note = " ".join(["They agree within 1 MiB or 5 %.", *told(rows)])
     return [Table("spread", "Repeated minheaps (MiB)", columns, rows, note)]
 
 
@@ -180,7 +180,7 @@ def estimates(table: pd.DataFrame) -> list[Table]:
     counts = trials.pivot_table(
         index=[*analysis.MINHEAP_POINT, "heap"], columns="metric", values="value", aggfunc="sum", dropna=False
     ).reset_index()
-    marks = _marks(table)
+    slow = marks(table)
     rows = []
     for (benchmark, build, threads), group in counts.groupby(analysis.MINHEAP_POINT, sort=False, dropna=False):
         sizes = group.dropna(subset=["trial.passed", "trial.failed"])
@@ -191,7 +191,7 @@ def estimates(table: pd.DataFrame) -> list[Table]:
         for share in (0.5, 0.95):
             found = fit.heap(share)
             cells += [number(found.estimate, 1), number(found.low, 1), number(found.high, 1)]
-        cells[3] += marks.get((benchmark, build, _key(threads)), "")
+        cells[3] += slow.get((benchmark, build, thread_key(threads)), "")
         rows.append([*cells, str(fit.runs)])
     if not rows:
         return []
@@ -200,7 +200,7 @@ def estimates(table: pd.DataFrame) -> list[Table]:
         "Heaps of a logistic curve through the runs that passed and failed in each heap size; low and high: "
         f"{analysis.CONFIDENCE:.0%} profile-likelihood intervals, empty where the runs do not bound them."
     )
-    return [Table("estimates", "Minheap as a probability (MiB)", columns, rows, " ".join([note, *_told(rows)]))]
+    return [Table("estimates", "Minheap as a probability (MiB)", columns, rows, " ".join([note, *told(rows)]))]
 
 
 def repeat(compared: pd.DataFrame) -> Table:

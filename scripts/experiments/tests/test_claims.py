@@ -206,8 +206,54 @@ def test_time_at_equal_memory_lies_between_the_heaps_that_hold_more_and_less(tmp
     builds = ["ms-64k", "ms-4k", "hotspot-Serial"]
     same = dict(metric="time.total", baseline="hotspot-Serial", threads=24, heap=200)
     found = results(claim("equal-memory", builds, **same)).answers
-    assert (found["a-ms-64k"].number, found["a-hotspot-Serial"].number) == ("1400", "1000")
+    assert (found["a-ms-64k"].number, found["a-hotspot-Serial"].number) == ("1367", "1000")
     assert found["a-ms-4k"].estimate is None
+
+
+def test_time_at_equal_memory_is_that_of_a_time_that_falls_by_the_inverse_of_the_heap(tmp_path, results):
+    rows = [
+        row(metric, value, build, heap=heap, iteration=iteration)
+        for heap in (50, 100, 400)
+        for build, held in (("hotspot-Serial", 300), ("ms-64k", 150 + heap))
+        for metric, value, iteration in (("resident.peak", held, 0), ("time.total", 1000 + 60_000 / heap, 5))
+    ]
+    data_set(tmp_path / "some", TIMES, rows)
+    same = dict(metric="time.total", baseline="hotspot-Serial", threads=24, heap=100)
+    answer = results(claim("equal-memory", **same)).answers["a-ms-64k"]
+    assert (answer.number, answer.interval) == ("1400", "")
+
+
+def test_a_minheap_whose_next_smaller_heap_was_too_slow_is_marked(tmp_path, results):
+    slow = [
+        row(f"minheap.by-{why}", 1, "ms-4k", threads, None, iteration=0)
+        for threads, why in ((2, "timeout"), (4, "overhead"))
+    ]
+    data_set(tmp_path / "some", MINHEAP, [*minheaps(lambda threads, build: 3 + threads), *slow])
+    found = results(
+        claim("minheap", ["ms-64k", "ms-4k"], threads=4), {**claim("minheap", threads=4), "id": "b"},
+        {**claim("slope", ["ms-64k", "ms-4k"]), "id": "c"},
+    )  # fmt: skip
+    assert [answer.number for answer in found.answers.values()] == ["7", "7+", "7", "1", "1*+"]
+    gave_up = '+: in the next smaller heap the JVM gave up: "GC overhead limit exceeded".'
+    assert (found.slow("a"), found.slow("b")) == (gave_up, "")
+    assert found.slow("b", "c") == f"*: in the next smaller heap it was too slow for the time limit. {gave_up}"
+    assert found.number("a", "ms-4k") == "7+"
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "said"),
+    [
+        (7, (8, 7), "undecided"), (7, (8,), "undecided"), (7, (9, 10), "less"), (12, (9, 10), "more"),
+        (7, (9, 5), "undecided"), (100, (104,), "undecided"), (100, (106,), "less"), (7, (), "not measured"),
+    ],
+)  # fmt: skip
+def test_minheaps_that_searches_may_confuse_are_undecided(own, others, said):
+    def answer(value):
+        return claims.Answer("a", "", 0, claims.Estimate(value))
+
+    unknown = claims.Answer("a", "", 0)
+    assert answer(own).beside(*map(answer, others), unknown) == said
+    assert unknown.beside(answer(own)) == "not measured"
 
 
 def test_what_is_not_measured_is_said_to_be_so(tmp_path, results):
@@ -318,6 +364,7 @@ def test_each_median_on_the_page_is_that_of_its_csv():
             if one.measure not in ("minheap", "median") or not file.is_file():
                 continue
             table = pd.read_csv(file)
+            slow = table[(table["metric"] == "minheap.by-timeout") & (table["threads"] == one.threads)]
             table = table[(table["metric"] == one.metric) & (table["benchmark"] == one.benchmark)]
             table = table[(table["threads"] == one.threads) & table["value"].notna()]
             if one.heap:
@@ -326,6 +373,7 @@ def test_each_median_on_the_page_is_that_of_its_csv():
                 own = table[table["build"] == build]
                 own = own[own["iteration"] == own["iteration"].max()]
                 wanted = f"{own['value'].median():.{one.digits}f}" if len(own) else "not measured"
+                wanted += "*" if one.measure == "minheap" and build in set(slow["build"]) else ""
                 assert found.answers[f"{one.id}-{build}"].number == wanted
 
 
@@ -392,6 +440,14 @@ def test_builds_that_the_page_says_were_run_are_in_the_data_and_the_others_are_n
         assert builds <= set(pd.read_csv(record.RESULTS / folder / sweep.RESULTS)["build"]), folder
     memory = next(line for line in PAGE.splitlines() if line.startswith("| 6.2.2"))
     assert "malloc" not in memory.split(" | ")[3] and "`malloc-libc`" in memory.split(" | ")[4]
+
+
+def test_marks_of_slow_minheaps_are_told_below_each_table():
+    front = (catalog.ROOT / "README.md").read_text()
+    for page in (front, PAGE):
+        for part in re.split(r"^## |<!-- (?:begin|end)", page, flags=re.M):
+            marked = re.search(r"^\|.*\b\d+\* \|", part, flags=re.M)
+            assert bool(marked) <= ("*: in the next smaller heap it was too slow for the time limit." in part)
 
 
 def test_commits_have_one_length_on_the_pages():
