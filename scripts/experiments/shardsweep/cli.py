@@ -60,7 +60,8 @@ new objects, and on ms-64k, whose log tells what is alive at each collection. Bo
 """
 RECORD = """\
 Replaces a data set of results/ by what sweeps have measured. Several sweeps of the same grid, on the same kind of
-processor, are the sittings of one data set. Each has to be at its end: every point is measured or has failed.
+processor and of the same JVM, jars and builds, are the sittings of one data set. Each has to be at its end: every point
+is measured or has failed.
 """
 CLAIMS = """\
 Makes results/README.md and the block of the front page between its two marks, of results/claims.yml, the templates
