@@ -10,6 +10,7 @@ use common::{Mutator, Numbers, Space};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use shardsweep_policy::*;
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 const CHUNKS: usize = 8;
@@ -115,7 +116,36 @@ fn release_garbage<C: Config>(space: &Space<C>, mutator: &mut Mutator) -> Durati
     start.elapsed()
 }
 
+/// Large objects above chunks in which no free run is long enough: one element is one object of 400 KiB.
+fn large(criterion: &mut Criterion) {
+    const SPLIT: usize = 64;
+    const OBJECT_PAGES: NonZeroUsize = NonZeroUsize::new(100).unwrap();
+    let space = Space::<Blocks64K>::new(SPLIT + 4, usize::MAX);
+    let mut mutator = Mutator::default();
+    let cells: Vec<_> = std::iter::from_fn(|| space.alloc_large(&mut mutator, NonZeroUsize::MIN)).collect();
+    let lowest = cells.iter().min().unwrap();
+    let split = |cell: &usize| (cell - lowest) < SPLIT * CHUNK_BYTES && (cell - lowest) / PAGE_BYTES % 64 == 0;
+    let live: Vec<_> = cells.iter().copied().filter(split).collect();
+    let mut time = |_| {
+        space.mark(live.iter().copied());
+        space.release(std::iter::once(&mut mutator));
+        let start = Instant::now();
+        while let Some(object) = space.alloc_large(&mut mutator, OBJECT_PAGES) {
+            black_box(object);
+        }
+        start.elapsed()
+    };
+    let mut group = criterion.benchmark_group("allocate");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(40));
+    group.bench_function("large", |bencher| {
+        bencher.iter_custom(|times| (0..times).map(&mut time).sum());
+    });
+    group.finish();
+}
+
 fn all(criterion: &mut Criterion) {
+    large(criterion);
     pop(criterion);
     allocate::<Blocks4K>(criterion);
     allocate::<Blocks64K>(criterion);

@@ -20,8 +20,46 @@ use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Lengths of runs, in pages, for which it is remembered where a search may begin.
+/// Lengths of runs, in pages, for each of which it is remembered where a search may begin.
 const LENGTHS: usize = 64;
+
+/// Longer ones are in classes, each twice as long as the one before.
+const LONG_CLASSES: usize = (CHUNK_PAGES / LENGTHS).ilog2() as usize;
+
+/// What a search for a long run has found last, of one class: the length in pages, and the chunk below which there was no run that
+/// long. Both are in one word, the length in the low bits.
+#[derive(Debug, Default)]
+struct LongSearch(AtomicUsize);
+
+impl LongSearch {
+    const LENGTH_BITS: u32 = CHUNK_PAGES.ilog2() + 1;
+
+    fn pack(pages: usize, below: usize) -> usize {
+        below << Self::LENGTH_BITS | pages
+    }
+
+    fn unpack(word: usize) -> (usize, usize) {
+        (word & ((1 << Self::LENGTH_BITS) - 1), word >> Self::LENGTH_BITS)
+    }
+
+    /// The chunk from which a run of `pages` pages has to be searched for.
+    fn from(&self, pages: usize) -> usize {
+        let (length, below) = Self::unpack(self.0.load(Relaxed));
+        if length <= pages {
+            below
+        } else {
+            0
+        }
+    }
+
+    fn begin_at(&self, chunk: Chunk, pages: usize) {
+        let lower = |word| {
+            let (length, below) = Self::unpack(word);
+            (length <= pages && below > chunk.0).then(|| Self::pack(length, chunk.0))
+        };
+        self.0.fetch_update(Relaxed, Relaxed, lower).ok();
+    }
+}
 
 /// Below which chunks a search has found nothing. Of pages that come back while it looks, it may not know until the next
 /// collection.
@@ -29,6 +67,8 @@ const LENGTHS: usize = 64;
 pub(crate) struct Searched {
     /// By source and length in pages less one: no run that long.
     runs: [[AtomicUsize; LENGTHS]; 3],
+    /// By source and class of length.
+    long: [[LongSearch; LONG_CLASSES]; 3],
     /// No place of a huge page that is wholly free.
     places: AtomicUsize,
 }
@@ -38,26 +78,44 @@ impl Default for Searched {
         let lengths = || std::array::from_fn(|_| AtomicUsize::new(0));
         Searched {
             runs: std::array::from_fn(|_| lengths()),
+            long: Default::default(),
             places: AtomicUsize::new(0),
         }
     }
 }
 
 impl Searched {
-    fn of(&self, source: Source, pages: usize) -> Option<&AtomicUsize> {
-        self.runs[source as usize].get(pages - 1)
+    fn long(&self, source: Source, pages: usize) -> &LongSearch {
+        &self.long[source as usize][((pages - 1) / LENGTHS).ilog2() as usize]
+    }
+
+    /// The chunk from which a run of `pages` pages has to be searched for.
+    fn from(&self, source: Source, pages: usize) -> usize {
+        match self.runs[source as usize].get(pages - 1) {
+            Some(below) => below.load(Relaxed),
+            None => self.long(source, pages).from(pages),
+        }
+    }
+
+    /// Notes that a search that began where it had to has found no run of `pages` pages below chunk `end`.
+    fn note(&self, source: Source, pages: usize, end: usize) {
+        match self.runs[source as usize].get(pages - 1) {
+            Some(below) => {
+                below.fetch_max(end, Relaxed);
+            }
+            None => {
+                let word = LongSearch::pack(pages, end);
+                self.long(source, pages).0.store(word, Relaxed);
+            }
+        }
     }
 
     /// Has searches come to `chunk` again, where a run of `pages` pages has become free. Together with its neighbours
     /// it may be longer, which the next collection finds out.
     fn begin_at(&self, chunk: Chunk, pages: usize, dirty: bool) {
-        let sources = if dirty {
-            &self.runs[..]
-        } else {
-            &self.runs[Source::Split as usize..]
-        };
+        let first = if dirty { Source::Dirty } else { Source::Split } as usize;
         let places = (pages >= HUGE_PAGES).then_some(&self.places);
-        for below in sources
+        for below in self.runs[first..]
             .iter()
             .flat_map(|lengths| lengths.iter().take(pages))
             .chain(places)
@@ -66,11 +124,16 @@ impl Searched {
                 below.fetch_min(chunk.0, Relaxed);
             }
         }
+        if pages > LENGTHS {
+            let long = self.long[first..].iter().flatten();
+            long.for_each(|search| search.begin_at(chunk, pages));
+        }
     }
 
     /// Has all searches begin at the lowest chunk.
     pub fn reset(&self) {
-        let all = self.runs.iter().flatten().chain([&self.places]);
+        let long = self.long.iter().flatten().map(|search| &search.0);
+        let all = self.runs.iter().flatten().chain(long).chain([&self.places]);
         all.for_each(|below| below.store(0, Relaxed));
     }
 }
@@ -187,16 +250,15 @@ impl<C: Config> Heap<C> {
     }
 
     fn search(&self, source: Source, wanted: Wanted) -> Option<Run> {
-        let below = self.searched.of(source, wanted.least);
-        let from = below.map_or(0, |below| below.load(Relaxed));
+        let from = self.searched.from(source, wanted.least);
         let end = self.directory.end();
         let found = (from..end).map(Chunk).find_map(|chunk| {
             let claimed = self.directory.find(chunk)?.pages.claim(source, wanted)?;
             Some((chunk, claimed))
         });
         let searched = found.as_ref().map_or(end, |(chunk, _)| chunk.0);
-        if let Some(below) = below.filter(|_| searched > from) {
-            below.fetch_max(searched, Relaxed);
+        if searched > from {
+            self.searched.note(source, wanted.least, searched);
         }
         found.map(|(chunk, claimed)| self.claimed(chunk, claimed))
     }
@@ -294,5 +356,51 @@ impl<C: Config> Heap<C> {
                 true
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CHUNKS: usize = 6;
+
+    proptest! {
+        /// A search that begins where it is told finds the lowest chunk with a run long enough, as one that begins at the first.
+        #[test]
+        fn no_chunk_is_missed(steps in prop::collection::vec((0..CHUNKS, 1..=CHUNK_PAGES, 0..3usize), 1..200)) {
+            let searched = Searched::default();
+            let mut longest = [0; CHUNKS];
+            for (chunk, pages, step) in steps {
+                match step {
+                    0 => {
+                        longest[chunk] = longest[chunk].max(pages);
+                        searched.begin_at(Chunk(chunk), pages, true);
+                    }
+                    1 => longest[chunk] = 0,
+                    _ => {
+                        let from = searched.from(Source::Dirty, pages);
+                        let first = |from: usize| (from..CHUNKS).find(|&chunk| longest[chunk] >= pages);
+                        prop_assert_eq!(first(from), first(0));
+                        searched.note(Source::Dirty, pages, first(0).unwrap_or(CHUNKS));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_search_begins_where_the_last_one_of_its_class_ended() {
+        let searched = Searched::default();
+        searched.note(Source::Any, 75, 5);
+        let from = [70, 75, 128, 129].map(|pages| searched.from(Source::Any, pages));
+        assert_eq!(from, [0, 5, 5, 0]);
+        searched.begin_at(Chunk(3), 74, false);
+        assert_eq!(searched.from(Source::Any, 75), 5);
+        searched.begin_at(Chunk(3), 75, false);
+        assert_eq!(searched.from(Source::Any, 75), 3);
+        searched.reset();
+        assert_eq!(searched.from(Source::Any, 75), 0);
     }
 }
