@@ -196,6 +196,50 @@ static void no_memory(void) {
     }
 }
 
+// What is freed is there for a cell of another size.
+static void no_memory_but_of_other_sizes(void) {
+  struct rlimit limit = {1 << 30, 1 << 30};
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  void **list = NULL, **p;
+  for (size_t size = 16; size <= 8 << 10; size += (size / 8 + 15) & ~(size_t)15)
+    for (size_t bytes = 0; bytes < 6 << 20; bytes += size) {
+      CHECK(p = hide(malloc(size)));
+      *p = list;
+      list = p;
+    }
+  for (; list; list = p) {
+    p = *list;
+    free(list);
+  }
+  CHECK(p = hide(malloc(950 << 20)));
+  free(p);
+}
+
+enum { PARTS = 12000, PART = 60000 };
+
+// Frees every second part, from the one that is named on.
+static void *free_half(void *parts) {
+  for (void **part = parts, **end = part + PARTS; part < end; part += 2) free(*part);
+  return NULL;
+}
+
+// Nor does it matter that another thread frees it, in blocks that no allocation looks at.
+static void no_memory_but_what_others_freed(void) {
+  static void *parts[PARTS + 1];
+  struct rlimit limit = {1 << 30, 1 << 30};
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  for (int i = 0; i < PARTS; i++) CHECK(parts[i] = hide(malloc(PART)));
+  for (int half = 0; half < 2; half++) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, free_half, parts + half) == 0 && pthread_join(thread, NULL) == 0);
+    // Has the blocks leave the list of those without a free cell.
+    if (half == 0) free(hide(malloc(100000)));
+  }
+  void *all = hide(malloc((size_t)PARTS * PART));
+  CHECK(all);
+  free(all);
+}
+
 static void *come_and_go(void *mine) {
   void **kept = mine;
   void *mixed[40];
@@ -425,6 +469,8 @@ static const struct {
              {"zeroed", zeroed},
              {"realloc", realloc_every_way},
              {"no-memory", no_memory},
+             {"other-sizes", no_memory_but_of_other_sizes},
+             {"freed-by-others", no_memory_but_what_others_freed},
              {"threads", threads_come_and_go},
              {"large-outlive-threads", large_cells_outlive_their_threads},
              {"destructors", freed_by_destructors},

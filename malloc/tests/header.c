@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static uint64_t beats;
 
@@ -96,6 +97,32 @@ static void collect(bool all) {
   shardsweep_heap_delete(heap);
 }
 
+enum { PARTS = 12000, PART = 60000 };
+static void *parts[PARTS];
+
+static void *free_parts(void *unused) {
+  (void)unused;
+  for (int i = 0; i < PARTS; i++) shardsweep_free(parts[i]);
+  return NULL;
+}
+
+// Where the OS has no memory, a heap gets what was freed in another of the thread.
+static void heaps_share(void) {
+  struct rlimit limit = {1 << 30, 1 << 30};
+  pthread_t thread;
+  shardsweep_heap *heap = shardsweep_heap_new();
+  assert(setrlimit(RLIMIT_AS, &limit) == 0);
+  for (int i = 0; i < PARTS; i++) {
+    parts[i] = shardsweep_heap_malloc(heap, PART);
+    assert(parts[i]);
+  }
+  assert(pthread_create(&thread, NULL, free_parts, NULL) == 0 && pthread_join(thread, NULL) == 0);
+  void *all = shardsweep_malloc((size_t)PARTS * PART);
+  assert(all);
+  shardsweep_free(all);
+  shardsweep_heap_delete(heap);
+}
+
 int main(void) {
   char *p = shardsweep_malloc(10), *q = shardsweep_calloc(10, 10);
   assert(p && q && q[99] == 0 && shardsweep_malloc_usable_size(p) >= 10);
@@ -132,5 +159,6 @@ int main(void) {
   collect(true);
   collect(false);
   heap_ends_with_thread();
+  heaps_share();
   return 0;
 }

@@ -203,7 +203,7 @@ impl Heap {
             ARENA.reset_if_due();
         }
         if beat % CALLS_PER_COLLECTION == 0 {
-            thread::heaps(thread).for_each(Heap::collect_blocks);
+            self.collect_all();
         }
     }
 
@@ -294,7 +294,7 @@ impl Heap {
             .max(MIN_BLOCK_PAGES);
         let claim = || ARENA.claim(bin.index() as u8, bytes, pages, 1);
         let block = claim().or_else(|| {
-            self.release_empty(0);
+            self.collect_all();
             claim()
         })?;
         block.heap.store(self.as_mut_pointer(), Relaxed);
@@ -474,6 +474,12 @@ impl Heap {
         if force {
             ARENA.reset();
         }
+    }
+
+    /// Collects what was freed in every block of the thread's heaps, and releases those that are empty. Where the OS has no
+    /// memory, these may be what is missing.
+    pub(crate) fn collect_all(&self) {
+        thread::heaps(self.thread()).for_each(Heap::collect_blocks);
     }
 
     /// Collects what was freed in every block, and releases those that are empty.

@@ -72,7 +72,7 @@ pub fn collect(force: bool) {
         // Once, and before: it may end heaps.
         default.call_deferred_free(true);
     }
-    thread::heaps(default).for_each(Heap::collect_blocks);
+    default.collect_all();
     if force {
         ARENA.reset();
     }
