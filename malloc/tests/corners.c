@@ -240,6 +240,50 @@ static void no_memory_but_what_others_freed(void) {
   free(all);
 }
 
+static void *shrinks[2];
+static sem_t started, filled;
+
+static void *shrink(void *unused) {
+  free(hide(malloc(8)));
+  CHECK(sem_post(&started) == 0 && sem_wait(&filled) == 0);
+  CHECK(shrinks[0] = hide(realloc(shrinks[0], 300 << 10)));
+  CHECK(shrinks[1] = hide(realloc(shrinks[1], 10000)));
+  CHECK(holds(shrinks[0], 300 << 10, 5) && holds(shrinks[1], 10000, 6));
+  return unused;
+}
+
+// What gets shorter needs no more memory, in the thread that allocated it and in another.
+static void no_memory_to_shrink(void) {
+  static const size_t fills[] = {1 << 20, 70000, 10000};
+  struct rlimit limit = {1 << 30, 1 << 30};
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  CHECK(sem_init(&started, 0, 0) == 0 && sem_init(&filled, 0, 0) == 0);
+  for (int elsewhere = 1; elsewhere >= 0; elsewhere--) {
+    void **list = NULL, **p;
+    pthread_t thread;
+    if (elsewhere) CHECK(pthread_create(&thread, NULL, shrink, NULL) == 0 && sem_wait(&started) == 0);
+    CHECK((shrinks[0] = hide(malloc(900 << 10))) && (shrinks[1] = hide(malloc(30000))));
+    fill(shrinks[0], 900 << 10, 5);
+    fill(shrinks[1], 30000, 6);
+    for (int i = 0; i < 3; i++)
+      while ((p = hide(malloc(fills[i])))) {
+        *p = list;
+        list = p;
+      }
+    CHECK(sem_post(&filled) == 0);
+    if (elsewhere) {
+      CHECK(pthread_join(thread, NULL) == 0);
+    } else {
+      shrink(NULL);
+    }
+    for (; list; list = p) {
+      p = *list;
+      free(list);
+    }
+    free(shrinks[0]), free(shrinks[1]);
+  }
+}
+
 static void *come_and_go(void *mine) {
   void **kept = mine;
   void *mixed[40];
@@ -471,6 +515,7 @@ static const struct {
              {"no-memory", no_memory},
              {"other-sizes", no_memory_but_of_other_sizes},
              {"freed-by-others", no_memory_but_what_others_freed},
+             {"shrink", no_memory_to_shrink},
              {"threads", threads_come_and_go},
              {"large-outlive-threads", large_cells_outlive_their_threads},
              {"destructors", freed_by_destructors},

@@ -114,7 +114,7 @@ pub fn heap_aligned_alloc(heap: &Heap, align: usize, size: usize) -> *mut u8 {
     with_exposed_provenance_mut(cell)
 }
 
-/// Makes what is at `pointer` `size` bytes long, elsewhere if need be. Null leaves it as it was.
+/// Makes what is at `pointer` `size` bytes long, elsewhere if need be. Null, which is for more bytes alone, leaves it as it was.
 ///
 /// # Safety
 /// As for [`free`], unless null is returned.
@@ -138,12 +138,14 @@ pub unsafe fn aligned_realloc(pointer: *mut u8, align: usize, size: usize) -> *m
         return pointer;
     }
     let new = aligned_alloc(align, size);
-    if !new.is_null() {
-        // SAFETY: both have as many bytes, and the new ones were free.
-        unsafe {
-            new.copy_from_nonoverlapping(pointer, usable.min(size));
-            free(pointer);
-        }
+    if new.is_null() {
+        // What gets shorter may stay as long as it is.
+        return if size <= usable { pointer } else { new };
+    }
+    // SAFETY: both have as many bytes, and the new ones were free.
+    unsafe {
+        new.copy_from_nonoverlapping(pointer, usable.min(size));
+        free(pointer);
     }
     new
 }
