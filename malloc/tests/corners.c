@@ -382,6 +382,32 @@ static void freed_by_destructors(void) {
   }
 }
 
+static void allocates_in_third_round(void *round) {
+  if (round == (void *)3) {
+    free(hide(malloc(3000)));
+  } else {
+    CHECK(pthread_setspecific(key, (char *)round + 1) == 0);
+  }
+}
+
+static void *leaves_rounds_to_the_key(void *unused) {
+  free(hide(malloc(8)));
+  CHECK(pthread_setspecific(key, (void *)1) == 0);
+  return unused;
+}
+
+// A heap that begins in the third round of destructors, when the thread's first has ended, ends too.
+static void late_destructors(void) {
+  size_t before = 0;
+  CHECK(pthread_key_create(&key, allocates_in_third_round) == 0);
+  for (int round = 0; round < 2000; round++) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, leaves_rounds_to_the_key, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    if (round == 100) before = resident_kib();
+  }
+  CHECK(resident_kib() < before + 4096);
+}
+
 // The OS takes no locked memory back.
 static void locked_memory(void) {
   const size_t bytes = 1 << 20;
@@ -519,6 +545,7 @@ static const struct {
              {"threads", threads_come_and_go},
              {"large-outlive-threads", large_cells_outlive_their_threads},
              {"destructors", freed_by_destructors},
+             {"late-destructors", late_destructors},
              {"locked", locked_memory},
              {"fork", fork_under_load},
              {"interrupted", interrupted},

@@ -157,13 +157,16 @@ pub(crate) fn heaps(default: &'static Heap) -> impl Iterator<Item = &'static Hea
 }
 
 /// How often the end of a thread's heaps is put off. The C library calls destructors of keys in four rounds at most, and those
-/// of the program, in the first, use the heaps. A heap that begins in the first or the second still ends.
+/// of the program, in the first, use the heaps. A first heap that begins in one of the first two still ends; a later
+/// one also in the third.
 const PUT_OFF: u8 = 1;
 
 /// The thread ends: its blocks become those of whoever wants them.
 extern "C" fn end(heap: *mut libc::c_void) {
     let heap = heap.cast_const().cast::<Heap>();
     if std::ptr::eq(heap, &raw const EMPTY_HEAP) {
+        // The C library has forgotten it.
+        exit_key::set(&EMPTY_HEAP);
         return;
     }
     // SAFETY: it is the thread's.
