@@ -28,11 +28,19 @@ pub fn default() -> Option<&'static Heap> {
 /// [`new`] returned the heap in this thread, and it is not used any further.
 pub unsafe fn delete(heap: &'static Heap) {
     let default = unlist(heap);
-    heap.leave_blocks(|block| {
-        default.take_over(block, 0);
-        block.collect();
-    });
+    heap.leave_blocks(|block| take_over(default, block));
     thread::free_heap(heap);
+}
+
+/// The heap gets a block of one that ends.
+fn take_over(heap: &Heap, block: &Block) {
+    heap.take_over(block, 0);
+    block.collect();
+    if block.used.get() == 0 {
+        // Others have freed its last cells meanwhile: nobody would look at it again.
+        heap.remove(block);
+        release::release(block);
+    }
 }
 
 /// Ends a heap and frees all its cells.
@@ -116,4 +124,28 @@ pub unsafe fn contains(heap: &Heap, address: usize) -> bool {
     // SAFETY: promised by the caller.
     let block = unsafe { super::chunk::block_of(address) };
     std::ptr::eq(block.heap.load(Relaxed), heap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{free, heap_malloc};
+    use super::*;
+    use std::ptr::with_exposed_provenance_mut;
+
+    #[test]
+    fn a_cell_that_is_freed_while_its_heap_is_deleted_is_not_lost() {
+        let (default, heap) = (default().unwrap(), new().unwrap());
+        let huge_cells = || ARENA.counters.huge_now.load(Relaxed);
+        let cell = heap_malloc(heap, 9 << 20).expose_provenance();
+        let before = huge_cells();
+        unlist(heap);
+        heap.leave_blocks(|block| {
+            // SAFETY: the cell is in use.
+            let free = move || unsafe { free(with_exposed_provenance_mut(cell)) };
+            std::thread::spawn(free).join().unwrap();
+            take_over(default, block);
+        });
+        thread::free_heap(heap);
+        assert_eq!(huge_cells(), before - 1);
+    }
 }
