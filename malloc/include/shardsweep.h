@@ -39,7 +39,8 @@ void *shardsweep_heap_calloc(shardsweep_heap *heap, size_t count, size_t size);
 void *shardsweep_heap_aligned_alloc(shardsweep_heap *heap, size_t align, size_t size);
 /* Whether a cell in use is of the heap. */
 bool shardsweep_heap_contains(const shardsweep_heap *heap, const void *pointer);
-/* Calls the visitor for each cell in use until it returns false. It must not allocate from the heap, nor free in it. */
+/* Calls the visitor for each cell in use until it returns false. It must not allocate from the heap, nor free in it. It may use
+ * other heaps; the visited one is not collected meanwhile. */
 typedef bool (*shardsweep_visitor)(void *cell, size_t bytes, void *argument);
 void shardsweep_heap_visit(shardsweep_heap *heap, shardsweep_visitor visitor, void *argument);
 

@@ -357,6 +357,44 @@ fn heaps_are_visited_deleted_and_destroyed() {
 }
 
 #[test]
+fn a_visitor_may_allocate_from_other_heaps() {
+    alone(|| {
+        let heap = heaps::new().unwrap();
+        let cells: Vec<usize> = (0..1000)
+            .map(|_| malloc::heap_malloc(heap, 700).expose_provenance())
+            .collect();
+        let (mut visits, mut others) = (0, Vec::new());
+        heaps::visit(heap, |cell, _| {
+            // SAFETY: the cell is in use, or was when the visit began.
+            assert!(unsafe { heaps::contains(heap, cell) }, "of another heap");
+            visits += 1;
+            if visits == 1 {
+                let freed = cells
+                    .clone()
+                    .into_iter()
+                    .filter(move |&other| other != cell);
+                // SAFETY: they are in use.
+                let free = || freed.for_each(|cell| unsafe { malloc::free(pointer(cell)) });
+                std::thread::spawn(free).join().unwrap();
+                let rounds = if cfg!(miri) { 10 } else { 20_000 };
+                // SAFETY: it is in use.
+                (0..rounds).for_each(|_| unsafe { malloc::free(malloc::malloc(70_000)) });
+                // Blocks as long as the ones that are empty now.
+                others = (0..2000).map(|_| malloc::malloc(3000)).collect();
+            }
+            true
+        });
+        assert!(visits < cells.len(), "cells that were free before");
+        // SAFETY: they are in use.
+        others
+            .iter()
+            .for_each(|&cell| unsafe { malloc::free(cell) });
+        // SAFETY: the heap is this thread's, and not used any further.
+        unsafe { heaps::destroy(heap) };
+    });
+}
+
+#[test]
 fn a_new_heap_gets_no_cells_of_ended_threads() {
     alone(|| {
         let allocate = || malloc::malloc(700).expose_provenance();

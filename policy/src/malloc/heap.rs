@@ -71,6 +71,8 @@ pub struct Heap {
     retired: Cell<u128>,
     /// Of a default heap whether the thread is in the hook.
     in_deferred_free: Cell<bool>,
+    /// Whether its cells are being visited. Then its blocks stay in their queues.
+    pub(crate) visited: Cell<bool>,
     /// Of a default heap how often its end was put off.
     pub(crate) ends_put_off: Cell<u8>,
     /// For the secrets of blocks.
@@ -101,6 +103,7 @@ impl Heap {
         short_cells: Cell::new(0),
         retired: Cell::new(0),
         in_deferred_free: Cell::new(false),
+        visited: Cell::new(false),
         ends_put_off: Cell::new(0),
         numbers: Numbers::NONE,
     };
@@ -482,8 +485,11 @@ impl Heap {
         thread::heaps(self.thread()).for_each(Heap::collect_blocks);
     }
 
-    /// Collects what was freed in every block, and releases those that are empty.
+    /// Collects what was freed in every block, and releases those that are empty; not while the heap is visited.
     pub(crate) fn collect_blocks(&self) {
+        if self.visited.get() {
+            return;
+        }
         self.free_delayed();
         self.release_empty(0);
         for block in self.full.iter().filter(|block| !block.is_single()) {

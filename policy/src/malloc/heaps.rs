@@ -89,12 +89,34 @@ pub fn collect(force: bool) {
 /// Calls `visit` with the address and the size of each cell of the heap that is in use, until it returns false. Cells that
 /// another thread frees meanwhile may be among them.
 pub fn visit(heap: &Heap, mut visit: impl FnMut(usize, usize) -> bool) {
-    heap.free_delayed();
+    let _visit = Visit::begin(heap);
     for block in heap.blocks() {
         block.collect();
         if !visit_block(block, &mut visit) {
             return;
         }
+    }
+}
+
+/// While this is there, what the visitor allocates from other heaps does not have the heap collected.
+struct Visit<'heap> {
+    heap: &'heap Heap,
+    outer: bool,
+}
+
+impl Visit<'_> {
+    fn begin(heap: &Heap) -> Visit<'_> {
+        let outer = !heap.visited.replace(true);
+        if outer {
+            heap.free_delayed();
+        }
+        Visit { heap, outer }
+    }
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        self.heap.visited.set(!self.outer);
     }
 }
 
