@@ -168,7 +168,7 @@ pub unsafe extern "C" fn shardsweep_heap_destroy(heap: *const Heap) {
 #[no_mangle]
 pub unsafe extern "C" fn shardsweep_heap_malloc(heap: *const Heap, size: size_t) -> *mut c_void {
     // SAFETY: promised by the caller.
-    with_errno(ours::heap_malloc(unsafe { &*heap }, size))
+    with_errno(unsafe { ours::heap_malloc(&*heap, size) })
 }
 
 /// As `calloc`, from a heap.
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn shardsweep_heap_calloc(
     size: size_t,
 ) -> *mut c_void {
     // SAFETY: promised by the caller.
-    with_errno(ours::heap_calloc(unsafe { &*heap }, count, size))
+    with_errno(unsafe { ours::heap_calloc(&*heap, count, size) })
 }
 
 /// As `aligned_alloc`, from a heap.
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn shardsweep_heap_aligned_alloc(
         return null_mut();
     }
     // SAFETY: promised by the caller.
-    with_errno(ours::heap_aligned_alloc(unsafe { &*heap }, align, size))
+    with_errno(unsafe { ours::heap_aligned_alloc(&*heap, align, size) })
 }
 
 /// Whether a cell in use is of the heap.
@@ -229,10 +229,12 @@ pub unsafe extern "C" fn shardsweep_heap_visit(
     visitor: Visitor,
     argument: *mut c_void,
 ) {
+    let visit = |cell, bytes| {
+        let cell = std::ptr::with_exposed_provenance_mut(cell);
+        visitor(cell, bytes, argument)
+    };
     // SAFETY: promised by the caller.
-    heaps::visit(unsafe { &*heap }, |cell, bytes| {
-        visitor(std::ptr::with_exposed_provenance_mut(cell), bytes, argument)
-    });
+    unsafe { heaps::visit(&*heap, visit) };
 }
 
 /// Collects what was freed in the blocks of a heap; with `force`, memory goes back to the OS.
@@ -242,7 +244,7 @@ pub unsafe extern "C" fn shardsweep_heap_visit(
 #[no_mangle]
 pub unsafe extern "C" fn shardsweep_heap_collect(heap: *const Heap, force: bool) {
     // SAFETY: promised by the caller.
-    unsafe { &*heap }.collect(force);
+    unsafe { (*heap).collect(force) };
 }
 
 /// Collects what was freed in the blocks of the thread's heaps; with `force`, memory goes back to the OS.

@@ -72,6 +72,12 @@ fn pointer(cell: usize) -> *mut u8 {
     std::ptr::with_exposed_provenance_mut(cell)
 }
 
+/// The address of a cell from a heap of the calling thread.
+fn heap_malloc(heap: &malloc::Heap, size: usize) -> usize {
+    // SAFETY: the tests use heaps in the threads that made them.
+    unsafe { malloc::heap_malloc(heap, size) }.expose_provenance()
+}
+
 /// An interpreter is slow.
 const EDGE: usize = if cfg!(miri) { 20 } else { 600 };
 
@@ -188,7 +194,8 @@ fn run(steps: Vec<Step>) {
                     .into_iter()
                     .for_each(|cell| shadow.add(pointer(cell), size, 8));
             }
-            Step::Collect(force) => heaps::default().unwrap().collect(force),
+            // SAFETY: the heap is this thread's.
+            Step::Collect(force) => unsafe { heaps::default().unwrap().collect(force) },
         }
     }
     while let Some((cell, ..)) = shadow.take(0) {
@@ -313,17 +320,19 @@ fn heaps_are_visited_deleted_and_destroyed() {
         let sizes = [8, 24, 100, 100, 5000, 100_000];
         let mut cells: Vec<usize> = sizes
             .iter()
-            .map(|&size| malloc::heap_malloc(deleted, size).expose_provenance())
+            .map(|&size| heap_malloc(deleted, size))
             .collect();
         for size in sizes {
-            malloc::heap_malloc(destroyed, size);
+            heap_malloc(destroyed, size);
         }
         let visited = |heap| {
             let mut seen = Vec::new();
-            heaps::visit(heap, |cell, bytes| {
+            let visit = |cell, bytes| {
                 seen.push((cell, bytes));
                 true
-            });
+            };
+            // SAFETY: the heap is this thread's, and the visitor leaves it alone.
+            unsafe { heaps::visit(heap, visit) };
             seen.sort_unstable();
             seen
         };
@@ -360,11 +369,9 @@ fn heaps_are_visited_deleted_and_destroyed() {
 fn a_visitor_may_allocate_from_other_heaps() {
     alone(|| {
         let heap = heaps::new().unwrap();
-        let cells: Vec<usize> = (0..1000)
-            .map(|_| malloc::heap_malloc(heap, 700).expose_provenance())
-            .collect();
+        let cells: Vec<usize> = (0..1000).map(|_| heap_malloc(heap, 700)).collect();
         let (mut visits, mut others) = (0, Vec::new());
-        heaps::visit(heap, |cell, _| {
+        let visit = |cell, _| {
             // SAFETY: the cell is in use, or was when the visit began.
             assert!(unsafe { heaps::contains(heap, cell) }, "of another heap");
             visits += 1;
@@ -383,7 +390,9 @@ fn a_visitor_may_allocate_from_other_heaps() {
                 others = (0..2000).map(|_| malloc::malloc(3000)).collect();
             }
             true
-        });
+        };
+        // SAFETY: the heap is this thread's, and the visitor leaves it alone.
+        unsafe { heaps::visit(heap, visit) };
         assert!(visits < cells.len(), "cells that were free before");
         // SAFETY: they are in use.
         others
@@ -400,7 +409,7 @@ fn a_new_heap_gets_no_cells_of_ended_threads() {
         let allocate = || malloc::malloc(700).expose_provenance();
         let others = std::thread::spawn(allocate).join().unwrap();
         let heap = heaps::new().unwrap();
-        malloc::heap_malloc(heap, 700);
+        heap_malloc(heap, 700);
         // SAFETY: the cell is in use.
         assert!(!unsafe { heaps::contains(heap, others) });
         // SAFETY: the heap is this thread's, and the cell in use; neither is used any further.
@@ -415,7 +424,7 @@ fn a_new_heap_gets_no_cells_of_ended_threads() {
 fn a_destroyed_heap_takes_along_what_other_threads_freed() {
     alone(|| {
         let heap = heaps::new().unwrap();
-        let cells = [(); 2].map(|()| malloc::heap_malloc(heap, 100).expose_provenance());
+        let cells = [(); 2].map(|()| heap_malloc(heap, 100));
         // SAFETY: it is in use.
         let free = move || unsafe { malloc::free(pointer(cells[0])) };
         std::thread::spawn(free).join().unwrap();
@@ -448,7 +457,7 @@ fn the_hook_is_not_called_in_itself() {
     alone(|| {
         let heap = heaps::new().unwrap();
         malloc::set_deferred_free(Some(hook), std::ptr::null_mut());
-        malloc::heap_malloc(heap, 100);
+        heap_malloc(heap, 100);
         malloc::set_deferred_free(None, std::ptr::null_mut());
         assert_eq!(NESTED.load(Relaxed), 0);
         // SAFETY: the heap is this thread's, and not used any further.
@@ -468,7 +477,7 @@ fn the_hook_may_end_heaps_when_all_are_collected() {
     alone(|| {
         let (first, second) = (heaps::new().unwrap(), heaps::new().unwrap());
         for heap in [first, second] {
-            malloc::heap_malloc(heap, 100);
+            heap_malloc(heap, 100);
         }
         let argument = std::ptr::from_ref(first).cast_mut().cast();
         malloc::set_deferred_free(Some(hook), argument);
@@ -490,7 +499,8 @@ fn free_pages_go_back_to_the_os() {
             cell.write_bytes(1, 1 << 20);
             malloc::free(cell);
         }
-        heaps::default().unwrap().collect(true);
+        // SAFETY: the heap is this thread's.
+        unsafe { heaps::default().unwrap().collect(true) };
         let after = malloc::statistics::statistics();
         assert!(after.pages_reset >= before + 256);
         assert_eq!(after.dirty_pages, 0);
@@ -500,9 +510,7 @@ fn free_pages_go_back_to_the_os() {
 /// The cells of blocks of a new heap in the order in which they are handed out.
 #[cfg(feature = "secure")]
 fn first_cells(heap: &malloc::Heap, count: usize) -> Vec<usize> {
-    (0..count)
-        .map(|_| malloc::heap_malloc(heap, 700).expose_provenance())
-        .collect()
+    (0..count).map(|_| heap_malloc(heap, 700)).collect()
 }
 
 #[cfg(feature = "secure")]

@@ -11,8 +11,8 @@ use std::ptr::{null_mut, with_exposed_provenance_mut};
 /// Bytes at multiples of 16, or of 8 if they are 8 or less. A size of 0 has an address of its own, too.
 #[inline(always)]
 pub fn malloc(size: usize) -> *mut u8 {
-    // SAFETY: there is always one, and it stays while the thread runs.
-    heap_malloc(unsafe { &*thread::default_heap() }, size)
+    // SAFETY: there is always one, it is the thread's, and it stays while that runs.
+    unsafe { heap_malloc(&*thread::default_heap(), size) }
 }
 
 /// As [`malloc`] where that takes a few instructions; null where there is more to do. So a caller has a path without a call.
@@ -23,9 +23,12 @@ pub fn malloc_at_once(size: usize) -> *mut u8 {
     with_exposed_provenance_mut(heap.allocate_at_once(size).unwrap_or(0))
 }
 
-/// As [`malloc`], in a heap of the calling thread.
+/// As [`malloc`], in a heap.
+///
+/// # Safety
+/// The heap is the calling thread's.
 #[inline(always)]
-pub fn heap_malloc(heap: &Heap, size: usize) -> *mut u8 {
+pub unsafe fn heap_malloc(heap: &Heap, size: usize) -> *mut u8 {
     with_exposed_provenance_mut(heap.allocate(size))
 }
 
@@ -33,11 +36,14 @@ pub fn heap_malloc(heap: &Heap, size: usize) -> *mut u8 {
 #[inline]
 pub fn calloc(count: usize, size: usize) -> *mut u8 {
     // SAFETY: as in `malloc`.
-    heap_calloc(unsafe { &*thread::default_heap() }, count, size)
+    unsafe { heap_calloc(&*thread::default_heap(), count, size) }
 }
 
-/// As [`calloc`], in a heap of the calling thread.
-pub fn heap_calloc(heap: &Heap, count: usize, size: usize) -> *mut u8 {
+/// As [`calloc`], in a heap.
+///
+/// # Safety
+/// The heap is the calling thread's.
+pub unsafe fn heap_calloc(heap: &Heap, count: usize, size: usize) -> *mut u8 {
     let Some(bytes) = count.checked_mul(size) else {
         return null_mut();
     };
@@ -88,14 +94,18 @@ pub unsafe fn usable_size(pointer: *const u8) -> usize {
 /// Bytes at a multiple of `align`, a power of two.
 pub fn aligned_alloc(align: usize, size: usize) -> *mut u8 {
     // SAFETY: as in `malloc`.
-    heap_aligned_alloc(unsafe { &*thread::default_heap() }, align, size)
+    unsafe { heap_aligned_alloc(&*thread::default_heap(), align, size) }
 }
 
-/// As [`aligned_alloc`], in a heap of the calling thread.
-pub fn heap_aligned_alloc(heap: &Heap, align: usize, size: usize) -> *mut u8 {
+/// As [`aligned_alloc`], in a heap.
+///
+/// # Safety
+/// The heap is the calling thread's.
+pub unsafe fn heap_aligned_alloc(heap: &Heap, align: usize, size: usize) -> *mut u8 {
     debug_assert!(align.is_power_of_two());
     if align <= 8 || align == 16 && size > 8 {
-        return heap_malloc(heap, size);
+        // SAFETY: promised by the caller.
+        return unsafe { heap_malloc(heap, size) };
     }
     let bin = if align <= PAGE_BYTES {
         sizes::aligned_bin(size, align)

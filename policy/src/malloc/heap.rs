@@ -469,7 +469,10 @@ impl Heap {
 
     /// Collects what was freed in every block, and releases those that are empty. With `force` dirty pages go back to the OS
     /// at once, and the deferred-free hook is to free all it can; it must not end this heap.
-    pub fn collect(&self, force: bool) {
+    ///
+    /// # Safety
+    /// The heap is the calling thread's.
+    pub unsafe fn collect(&self, force: bool) {
         if force {
             self.thread().call_deferred_free(true);
         }

@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! First-class heaps: a thread makes more heaps than its default one, to free all of their cells at once, or to look at
 //! them. A heap serves the thread that made it; its cells can be freed by any.
+//!
+//! ```
+//! use shardsweep_policy::malloc::{heap_malloc, heaps};
+//!
+//! let heap = heaps::new().unwrap();
+//! // SAFETY: the heap is this thread's, and neither it nor the cell is used any further.
+//! unsafe {
+//!     heap_malloc(heap, 100);
+//!     heaps::destroy(heap);
+//! }
+//! ```
 
 use super::arena::ARENA;
 use super::block::Block;
@@ -88,7 +99,10 @@ pub fn collect(force: bool) {
 
 /// Calls `visit` with the address and the size of each cell of the heap that is in use, until it returns false. Cells that
 /// another thread frees meanwhile may be among them.
-pub fn visit(heap: &Heap, mut visit: impl FnMut(usize, usize) -> bool) {
+///
+/// # Safety
+/// The heap is the calling thread's. `visit` does not allocate from it, frees nothing in it, and does not end it.
+pub unsafe fn visit(heap: &Heap, mut visit: impl FnMut(usize, usize) -> bool) {
     let _visit = Visit::begin(heap);
     for block in heap.blocks() {
         block.collect();
@@ -148,6 +162,37 @@ pub unsafe fn contains(heap: &Heap, address: usize) -> bool {
     std::ptr::eq(block.heap.load(Relaxed), heap)
 }
 
+/// References to heaps may go to other threads, which can ask whether a cell is of them. That no other thread uses a heap is
+/// what the caller promises:
+///
+/// ```compile_fail,E0133
+/// use shardsweep_policy::malloc::{heaps, heap_malloc};
+/// let heap = heaps::new().unwrap();
+/// std::thread::spawn(move || _ = heap_malloc(heap, 100));
+/// ```
+/// ```compile_fail,E0133
+/// use shardsweep_policy::malloc::{heaps, heap_calloc};
+/// let heap = heaps::new().unwrap();
+/// std::thread::spawn(move || _ = heap_calloc(heap, 1, 100));
+/// ```
+/// ```compile_fail,E0133
+/// use shardsweep_policy::malloc::{heaps, heap_aligned_alloc};
+/// let heap = heaps::new().unwrap();
+/// std::thread::spawn(move || _ = heap_aligned_alloc(heap, 64, 100));
+/// ```
+/// ```compile_fail,E0133
+/// use shardsweep_policy::malloc::heaps;
+/// let heap = heaps::new().unwrap();
+/// std::thread::spawn(move || _ = heaps::visit(heap, |_, _| true));
+/// ```
+/// ```compile_fail,E0133
+/// use shardsweep_policy::malloc::heaps;
+/// let heap = heaps::new().unwrap();
+/// std::thread::spawn(move || _ = heap.collect(true));
+/// ```
+#[cfg(doctest)]
+struct Promised;
+
 #[cfg(test)]
 mod tests {
     use super::super::{free, heap_malloc};
@@ -158,7 +203,8 @@ mod tests {
     fn a_cell_that_is_freed_while_its_heap_is_deleted_is_not_lost() {
         let (default, heap) = (default().unwrap(), new().unwrap());
         let huge_cells = || ARENA.counters.huge_now.load(Relaxed);
-        let cell = heap_malloc(heap, 9 << 20).expose_provenance();
+        // SAFETY: the heap is this thread's.
+        let cell = unsafe { heap_malloc(heap, 9 << 20) }.expose_provenance();
         let before = huge_cells();
         unlist(heap);
         heap.leave_blocks(|block| {
