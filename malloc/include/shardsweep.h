@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The Shardsweep allocator by names of its own: for programs that use it beside the malloc of the C library, or
- * that want what malloc has not. Link with -lshardsweep_malloc; preloaded, the library also defines malloc and the rest. */
+/* The Shardsweep allocator by names of its own, for programs that want what malloc has not. Preloaded, or linked with
+ * -lshardsweep_malloc, the library defines malloc and the rest, too, for all of the program. What Cargo builds without the feature
+ * `override` has the names below alone. */
 #ifndef SHARDSWEEP_H
 #define SHARDSWEEP_H
 

@@ -123,6 +123,15 @@ static void heaps_share(void) {
   shardsweep_heap_delete(heap);
 }
 
+// A program that is linked with the library has its malloc, too.
+static void malloc_is_ours(void) {
+  void *volatile cell = malloc(100);
+  assert(shardsweep_heap_contains(shardsweep_heap_default(), cell));
+  shardsweep_free(cell);
+  cell = shardsweep_malloc(100);
+  free(cell);
+}
+
 int main(void) {
   char *p = shardsweep_malloc(10), *q = shardsweep_calloc(10, 10);
   assert(p && q && q[99] == 0 && shardsweep_malloc_usable_size(p) >= 10);
@@ -156,6 +165,7 @@ int main(void) {
   assert(!shardsweep_set_option(99, 5));
   assert(shardsweep_heap_contains(shardsweep_heap_default(), p = shardsweep_malloc(10)));
   shardsweep_free(p);
+  malloc_is_ours();
   collect(true);
   collect(false);
   heap_ends_with_thread();
