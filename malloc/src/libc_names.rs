@@ -105,3 +105,41 @@ export! {
         unsafe { ours::usable_size(pointer.cast()) }
     }
 }
+
+// By these names programs call the C library's malloc from one of their own.
+export! {
+    fn __libc_malloc(size: size_t) -> *mut c_void {
+        // SAFETY: promised by the caller.
+        unsafe { malloc(size) }
+    }
+
+    fn __libc_calloc(count: size_t, size: size_t) -> *mut c_void {
+        // SAFETY: promised by the caller.
+        unsafe { calloc(count, size) }
+    }
+
+    fn __libc_realloc(pointer: *mut c_void, size: size_t) -> *mut c_void {
+        // SAFETY: promised by the caller.
+        unsafe { realloc(pointer, size) }
+    }
+
+    fn __libc_free(pointer: *mut c_void) {
+        // SAFETY: promised by the caller.
+        unsafe { free(pointer) }
+    }
+
+    fn __libc_memalign(align: size_t, size: size_t) -> *mut c_void {
+        // SAFETY: promised by the caller.
+        unsafe { memalign(align, size) }
+    }
+
+    fn __libc_valloc(size: size_t) -> *mut c_void {
+        // SAFETY: promised by the caller.
+        unsafe { valloc(size) }
+    }
+
+    fn __libc_pvalloc(size: size_t) -> *mut c_void {
+        // SAFETY: promised by the caller.
+        unsafe { pvalloc(size) }
+    }
+}

@@ -81,6 +81,29 @@ static void too_much(void) {
   CHECK(hide(pvalloc(SIZE_MAX - 10 + big - big)) == NULL);
 }
 
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *pointer, size_t size);
+void __libc_free(void *pointer);
+void *__libc_memalign(size_t align, size_t size);
+void *__libc_valloc(size_t size);
+void *__libc_pvalloc(size_t size);
+
+// What glibc calls its functions besides.
+static void names_of_glibc(void) {
+  void *cells[] = {__libc_malloc(100),        __libc_calloc(10, 10), __libc_realloc(NULL, 100),
+                   __libc_memalign(64, 1000), __libc_valloc(100),    __libc_pvalloc(100)};
+  for (int i = 0; i < 6; i++) {
+    CHECK(cells[i] && malloc_usable_size(hide(cells[i])) >= 100);
+    free(hide(cells[i]));
+  }
+  for (size_t size = 1; size < 10 << 20; size *= 2) {
+    void *cell = __libc_realloc(hide(malloc(size)), 2 * size);
+    CHECK(cell);
+    __libc_free(cell);
+  }
+}
+
 static void alignment(void) {
   CHECK(posix_memalign(&(void *){NULL}, 3, 8) == EINVAL);
   CHECK(posix_memalign(&(void *){NULL}, 4, 8) == EINVAL);
@@ -534,6 +557,7 @@ static const struct {
   void (*run)(void);
 } cases[] = {{"size-zero", size_zero},
              {"too-much", too_much},
+             {"names-of-glibc", names_of_glibc},
              {"alignment", alignment},
              {"usable", usable},
              {"zeroed", zeroed},
