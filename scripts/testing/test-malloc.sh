@@ -41,6 +41,15 @@ cxx() {
   say "operators new fail as they should"
 }
 
+# Programs that are odd in how they come by the library: by glibc's other names, and for a while.
+odd() {
+  gcc -std=gnu11 -O1 -Wall -Wextra -Werror -fno-builtin -o "$WORK/wrapper" "$ROOT/malloc/tests/wrapper.c"
+  gcc -std=gnu11 -O1 -Wall -Wextra -Werror -o "$WORK/close" "$ROOT/malloc/tests/close.c" -pthread
+  preloaded "$WORK/wrapper" || die "a program cannot put its own malloc before ours"
+  timeout 60 "$WORK/close" "$LIBRARY" || die "a thread does not end when the library is closed"
+  say "closed while in use, and called by a program's own malloc: works"
+}
+
 # What a program does wrong ends it in secure mode: by a line, or at a guard page.
 secure() {
   local name line said status
@@ -180,6 +189,7 @@ main() {
   for LIBRARY in "$LIBRARY" "$SECURE"; do
     say "on ${LIBRARY##*/}"
     corner_cases
+    odd
     cxx
     programs
     python_tests
