@@ -39,6 +39,12 @@ cxx() {
   preloaded "$WORK/new" || die "operator new does not do what it should in a C++ program"
   preloaded "$WORK/load" "$WORK/new.so" || die "operator new does not do what it should in a plugin"
   say "operators new fail as they should"
+  local kind
+  for kind in 1 2; do
+    g++ -std=c++17 -O1 -Wall -Wextra -Werror -Wno-sized-deallocation -fsized-deallocation -DKIND="$kind" -o "$WORK/replaced" "$ROOT/malloc/tests/replaced.cc"
+    preloaded "$WORK/replaced" || die "the operators that a program replaces (of kind $kind) are not those that others lead to"
+  done
+  say "operators that a program replaces serve the others"
 }
 
 # Programs that are odd in how they come by the library: by glibc's other names, and for a while.
