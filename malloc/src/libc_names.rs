@@ -6,6 +6,7 @@ use libc::{c_int, c_void, size_t};
 use shardsweep_policy::malloc as ours;
 use shardsweep_policy::malloc::heaps;
 use shardsweep_policy::malloc::statistics::pages_reset;
+use shardsweep_policy::PAGE_BYTES;
 use std::ptr::null_mut;
 
 macro_rules! export {
@@ -81,23 +82,15 @@ export! {
     }
 
     fn memalign(align: size_t, size: size_t) -> *mut c_void {
-        // glibc rounds the alignment up.
-        match align.max(1).checked_next_power_of_two() {
-            Some(align) => prefixed::shardsweep_aligned_alloc(align, size),
-            None => with_errno(null_mut()),
-        }
+        at_multiple(align, size)
     }
 
     fn valloc(size: size_t) -> *mut c_void {
-        prefixed::shardsweep_aligned_alloc(shardsweep_policy::PAGE_BYTES, size)
+        prefixed::shardsweep_aligned_alloc(PAGE_BYTES, size)
     }
 
     fn pvalloc(size: size_t) -> *mut c_void {
-        let page = shardsweep_policy::PAGE_BYTES;
-        match size.max(1).checked_next_multiple_of(page) {
-            Some(size) => prefixed::shardsweep_aligned_alloc(page, size),
-            None => with_errno(null_mut()),
-        }
+        whole_pages(size)
     }
 
     fn malloc_usable_size(pointer: *mut c_void) -> size_t {
@@ -106,40 +99,53 @@ export! {
     }
 }
 
-// By these names programs call the C library's malloc from one of their own.
+// By these names programs call the C library's malloc from one of their own. So none of these calls a function above: that
+// may be the program's.
 export! {
     fn __libc_malloc(size: size_t) -> *mut c_void {
-        // SAFETY: promised by the caller.
-        unsafe { malloc(size) }
+        prefixed::shardsweep_malloc(size)
     }
 
     fn __libc_calloc(count: size_t, size: size_t) -> *mut c_void {
-        // SAFETY: promised by the caller.
-        unsafe { calloc(count, size) }
+        with_errno(ours::calloc(count, size))
     }
 
     fn __libc_realloc(pointer: *mut c_void, size: size_t) -> *mut c_void {
         // SAFETY: promised by the caller.
-        unsafe { realloc(pointer, size) }
+        unsafe { prefixed::shardsweep_realloc(pointer, size) }
     }
 
     fn __libc_free(pointer: *mut c_void) {
         // SAFETY: promised by the caller.
-        unsafe { free(pointer) }
+        unsafe { ours::free(pointer.cast()) }
     }
 
     fn __libc_memalign(align: size_t, size: size_t) -> *mut c_void {
-        // SAFETY: promised by the caller.
-        unsafe { memalign(align, size) }
+        at_multiple(align, size)
     }
 
     fn __libc_valloc(size: size_t) -> *mut c_void {
-        // SAFETY: promised by the caller.
-        unsafe { valloc(size) }
+        prefixed::shardsweep_aligned_alloc(PAGE_BYTES, size)
     }
 
     fn __libc_pvalloc(size: size_t) -> *mut c_void {
-        // SAFETY: promised by the caller.
-        unsafe { pvalloc(size) }
+        whole_pages(size)
+    }
+}
+
+/// As `memalign`.
+fn at_multiple(align: size_t, size: size_t) -> *mut c_void {
+    // glibc rounds the alignment up.
+    match align.max(1).checked_next_power_of_two() {
+        Some(align) => prefixed::shardsweep_aligned_alloc(align, size),
+        None => with_errno(null_mut()),
+    }
+}
+
+/// As `pvalloc`.
+fn whole_pages(size: size_t) -> *mut c_void {
+    match size.max(1).checked_next_multiple_of(PAGE_BYTES) {
+        Some(size) => prefixed::shardsweep_aligned_alloc(PAGE_BYTES, size),
+        None => with_errno(null_mut()),
     }
 }
