@@ -65,6 +65,8 @@ fn configured(options: &CStr, size: u64) -> Result<Plan, String> {
         gc_threads: 7,
         barrier: 7,
         supports_pre_touch: 7,
+        ignores_system_gc: 7,
+        concurrent_gc_threads: 7,
     };
     let mut failed = false;
     let error = error_of(
@@ -103,7 +105,9 @@ fn configure_describes_the_plan() {
         !cfg!(feature = "malloc-libc")
     );
     assert_eq!(plan.gc_threads, 3);
-    let plan = configured(c"plan=MarkSweep", size).unwrap();
+    assert_eq!((plan.ignores_system_gc, plan.concurrent_gc_threads), (0, 0));
+    let plan = configured(c"plan=MarkSweep,ignore_system_gc=true,concurrent_threads=2", size).unwrap();
+    assert_eq!((plan.ignores_system_gc, plan.concurrent_gc_threads), (1, 2));
     assert_eq!(
         (plan.moves_objects, plan.supports_tlab, plan.gc_threads),
         (0, 0, 0)
