@@ -126,7 +126,7 @@ impl Purger {
 
     /// Waits until the batch on its way has been purged: none is before more are assigned.
     pub fn pause(&self) {
-        self.stopped();
+        drop(self.stopped());
     }
 
     /// The same, because a collection begins.

@@ -30,6 +30,7 @@ public class GcThreads {
             concurrent(2, "plan=ConcurrentMarkSweep", "-XX:ParallelGCThreads=8");
             concurrent(3, "plan=ConcurrentMarkSweep", "-XX:ParallelGCThreads=8", "-XX:ConcGCThreads=3");
             concurrent(4, "plan=ConcurrentMarkSweep,concurrent_threads=4", "-XX:ParallelGCThreads=8", "-XX:ConcGCThreads=3");
+            concurrent(2, "plan=ConcurrentMarkSweep", "-XX:ParallelGCThreads=2", "-XX:ConcGCThreads=3");
             concurrent(0, "plan=MarkSweep", "-XX:ParallelGCThreads=8");
         }
     }

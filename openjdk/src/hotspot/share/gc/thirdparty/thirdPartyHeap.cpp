@@ -340,9 +340,9 @@ void ThirdPartyHeap::collect(GCCause::Cause cause) {
 // The collection that is waited for may be another one: a partial one that another thread has asked for just before, or the end of
 // marking beside the mutators. Then the next one is full.
 void ThirdPartyHeap::collect_in_full(Thread* thread, GCCause::Cause cause) {
+  _driver->set_requested_cause(cause);
   const uint full_collections = total_full_collections();
   do {
-    _driver->set_requested_cause(cause);
     const bool collected = plugin()->collect((ThirdPartyHeapThread*)thread, true /* exhaustive */) != 0;
     guarantee(collected, "the plugin serves what it does not ignore");
   } while (full_collections == total_full_collections());

@@ -50,7 +50,7 @@ private:
   bool can_collect_for_metadata(JavaThread* thread) const;
   MetaWord* collect_and_allocate_metadata(ClassLoaderMetaspace* metaspace, size_t size, Metaspace::MetadataType mdtype,
                                           GCCause::Cause cause);
-  // False if there was no collection: see ThirdPartyHeapPluginTable::collect.
+  // Returns after a collection of the whole heap that has begun since the call.
   void collect_in_full(Thread* thread, GCCause::Cause cause);
   // Whether a collection would wait for the thread to leave its JNI critical region.
   bool holds_collections_up(Thread* thread) const;

@@ -82,6 +82,10 @@ void ThirdPartyHeapArguments::set_concurrent_gc_threads(const ThirdPartyHeapPlan
   } else if (ConcGCThreads == 0) {
     FLAG_SET_DEFAULT(ConcGCThreads, MAX2(ParallelGCThreads / 4, 1u));
   }
+  if (ConcGCThreads > ParallelGCThreads) {
+    log_warning(gc)("-XX:ConcGCThreads=%u is more than there are GC threads: %u work beside the program", ConcGCThreads, ParallelGCThreads);
+    FLAG_SET_ERGO(ConcGCThreads, ParallelGCThreads);
+  }
 }
 
 // C2's styles 2 and 3 belong to TLABs. With style 3 and no TLABs, it builds a graph that ends the VM.

@@ -149,7 +149,7 @@ GCCause::Cause ThirdPartyHeapDriver::take_cause(ThirdPartyHeapPause pause) {
 }
 
 bool ThirdPartyHeapDriver::collect_at_safepoint() {
-  const ThirdPartyHeapPause pause = (ThirdPartyHeapPause)ThirdPartyHeapLoader::plugin()->pause();
+  ThirdPartyHeapPause pause;
   GCCause::Cause cause;
   {
     MutexLocker ml(&_lock, Mutex::_no_safepoint_check_flag);
@@ -160,6 +160,8 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
       _gc_locker_cleared = false;
       return false;
     }
+    // Not before: the workers may still be scheduling it.
+    pause = (ThirdPartyHeapPause)ThirdPartyHeapLoader::plugin()->pause();
     cause = take_cause(pause);
   }
 
