@@ -199,8 +199,8 @@ unsafe extern "C" fn configure(
                 supports_tlab: (info.bump_allocation && !settings.is_stress_test()).into(),
                 // A malloc library takes its memory where it likes.
                 supports_compressed_oops: (!cfg!(feature = "malloc-libc")).into(),
-                gc_threads: number_of(settings.threads),
-                concurrent_gc_threads: number_of(settings.concurrent_threads),
+                gc_threads: number_of(settings.threads()),
+                concurrent_gc_threads: number_of(settings.concurrent_threads()),
                 ignores_system_gc: (*settings.builder.options.ignore_system_gc).into(),
                 barrier: barrier::of_plan(info.constraints.barrier),
                 #[cfg(feature = "shardsweep")]

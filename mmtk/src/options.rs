@@ -3,6 +3,7 @@
 //! wins. Nothing is ignored: what mmtk does not know or cannot parse ends the VM with one line.
 
 use crate::plans::{self, PlanInfo};
+use mmtk::util::options::MMTKOption;
 use mmtk::MMTKBuilder;
 
 /// Prefix of the environment variables.
@@ -73,16 +74,22 @@ pub struct Settings {
     pub builder: MMTKBuilder,
     /// The plan.
     pub plan: &'static PlanInfo,
-    /// The number of GC threads, if it was given.
-    pub threads: Option<usize>,
-    /// How many of them work beside mutators, if it was given.
-    pub concurrent_threads: Option<usize>,
 }
 
 impl Settings {
     /// Whether every allocation must go through mmtk, to collect at the byte that was asked for.
     pub fn is_stress_test(&self) -> bool {
         self.builder.options.is_stress_test_gc_enabled()
+    }
+
+    /// The number of GC threads, if it was given.
+    pub fn threads(&self) -> Option<usize> {
+        given(&self.builder.options.threads)
+    }
+
+    /// How many of them work beside mutators, if it was given.
+    pub fn concurrent_threads(&self) -> Option<usize> {
+        given(&self.builder.options.concurrent_threads)
     }
 
     fn new() -> Self {
@@ -97,8 +104,6 @@ impl Settings {
         Self {
             builder,
             plan,
-            threads: None,
-            concurrent_threads: None,
         }
     }
 
@@ -123,14 +128,13 @@ impl Settings {
                 option.expected
             ));
         }
-        let options = &self.builder.options;
-        match name {
-            "threads" => self.threads = Some(*options.threads),
-            "concurrent_threads" => self.concurrent_threads = Some(*options.concurrent_threads),
-            _ => {}
-        }
         Ok(())
     }
+}
+
+/// The value of an option that is not left at its default.
+fn given(option: &MMTKOption<usize>) -> Option<usize> {
+    option.was_set().then_some(**option)
 }
 
 /// Parses the environment, then the options of the command line.

@@ -79,8 +79,6 @@ pub struct ConcurrentMarkSweep<VM: VMBinding> {
     ms: MarkSweepSpace<VM>,
     /// What the pause that has been scheduled, or lasts, is for.
     pause: Atomic<Option<Pause>>,
-    /// Whether the last one was a full pause.
-    was_full: AtomicBool,
     /// When the last initial pause was to mark no more.
     initial_mark_ends: Mutex<Instant>,
     /// Whether marking runs beside the mutators.
@@ -138,7 +136,6 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
             ms: MarkSweepSpace::new(space_args),
             common: CommonPlan::new(plan_args),
             pause: Atomic::new(None),
-            was_full: AtomicBool::new(false),
             initial_mark_ends: Mutex::new(Instant::now()),
             marking: AtomicBool::new(false),
             full_due: AtomicBool::new(false),
@@ -327,7 +324,6 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
     fn end_of_pause(&mut self, mmtk: &'static MMTK<VM>, tls: VMWorkerThread) {
         let pause = self.current();
         self.pause.store(None, Ordering::SeqCst);
-        self.was_full.store(pause == Pause::Full, Ordering::Relaxed);
         if pause == Pause::InitialMark {
             self.begin_marking();
         } else {
@@ -341,7 +337,7 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
     }
 
     fn last_collection_was_exhaustive(&self) -> bool {
-        self.was_full.load(Ordering::Relaxed)
+        self.ms.was_exhaustive()
     }
 
     fn current_gc_may_move_object(&self) -> bool {

@@ -148,6 +148,11 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.charged_after.load(Ordering::Relaxed)
     }
 
+    /// Whether the last collection looked at all objects there were.
+    pub(crate) fn was_exhaustive(&self) -> bool {
+        self.was_exhaustive.load(Ordering::Relaxed)
+    }
+
     /// Notes what the collection that ends has left charged, and whether it has looked at all objects there were.
     pub(crate) fn note_end(&self, exhaustive: bool) {
         self.charged_after.store(self.charged_pages(), Ordering::Relaxed);
@@ -195,7 +200,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         if pages.get() <= most.saturating_sub(self.charged_after()) {
             return true;
         }
-        let was_exhaustive = self.was_exhaustive.load(Ordering::Relaxed);
+        let was_exhaustive = self.was_exhaustive();
         if let (false, Some(plan)) = (was_exhaustive, trigger.plan().generational()) {
             plan.force_full_heap_collection();
         }

@@ -52,7 +52,7 @@ fn defaults() {
         let settings = parse([].into_iter(), text).unwrap();
         assert_eq!(settings.plan.selector, PlanSelector::MarkSweep);
         assert_eq!(*settings.builder.options.plan, PlanSelector::MarkSweep);
-        assert_eq!(settings.threads, None);
+        assert_eq!(settings.threads(), None);
         assert!(*settings.builder.options.no_finalizer);
         assert!(*settings.builder.options.no_reference_types);
         assert!(!settings.is_stress_test());
@@ -64,7 +64,7 @@ fn values_may_hold_commas() {
     let settings =
         options("nursery=Bounded:1024,4096,plan=Immix,thread_affinity=0,0,threads=2").unwrap();
     assert_eq!(settings.plan.selector, PlanSelector::Immix);
-    assert_eq!(settings.threads, Some(2));
+    assert_eq!(settings.threads(), Some(2));
     let pairs = split("a=1,2,b=,c=3=4").unwrap();
     assert_eq!(
         pairs,
@@ -79,7 +79,7 @@ fn values_may_hold_commas() {
 #[test]
 fn later_options_and_the_command_line_win() {
     let settings = options("threads=2,threads=3").unwrap();
-    assert_eq!(settings.threads, Some(3));
+    assert_eq!(settings.threads(), Some(3));
     let variables = [
         ("MMTK_PLAN", "Immix"),
         ("MMTK_THREADS", "7"),
@@ -87,12 +87,12 @@ fn later_options_and_the_command_line_win() {
     ];
     let settings = environment(&variables, None).unwrap();
     assert_eq!(
-        (settings.plan.selector, settings.threads),
+        (settings.plan.selector, settings.threads()),
         (PlanSelector::Immix, Some(7))
     );
     let settings = environment(&variables, Some("plan=SemiSpace")).unwrap();
     assert_eq!(
-        (settings.plan.selector, settings.threads),
+        (settings.plan.selector, settings.threads()),
         (PlanSelector::SemiSpace, Some(7))
     );
     assert_eq!(*settings.builder.options.plan, PlanSelector::SemiSpace);

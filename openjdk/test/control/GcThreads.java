@@ -26,7 +26,7 @@ public class GcThreads {
             Child.with("-Xmx48m", "-XX:ParallelGCThreads=" + threads).main(Main.class, "" + threads).mustExitCleanly(0);
         }
         Child.with("-Xmx48m").variable("MMTK_THREADS", "3").main(Main.class, "3").mustExitCleanly(0);
-        if (Child.optionsUnderTest().contains("-XX:ThirdPartyHeapPlugin=ms-64k")) {
+        if (Child.hasOwnPolicy()) {
             concurrent(2, "plan=ConcurrentMarkSweep", "-XX:ParallelGCThreads=8");
             concurrent(3, "plan=ConcurrentMarkSweep", "-XX:ParallelGCThreads=8", "-XX:ConcGCThreads=3");
             concurrent(4, "plan=ConcurrentMarkSweep,concurrent_threads=4", "-XX:ParallelGCThreads=8", "-XX:ConcGCThreads=3");

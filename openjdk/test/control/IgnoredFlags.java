@@ -17,7 +17,7 @@ public class IgnoredFlags {
     public static void main(String[] args) throws Exception {
         // HotSpot itself warns on a system that has none.
         Check.matches("UseLargePages (disabled|has no effect)", run("-XX:+UseLargePages"), "the warning about large pages");
-        if (!Child.optionsUnderTest().stream().anyMatch(option -> option.startsWith("-XX:ThirdPartyHeapPlugin=ms-"))) {
+        if (!Child.hasOwnPolicy()) {
             warns("-XX:+AlwaysPreTouch", "-XX:\\+AlwaysPreTouch");
         }
         warns("-XX:MaxGCPauseMillis=10", "-XX:MaxGCPauseMillis");
@@ -28,7 +28,7 @@ public class IgnoredFlags {
         if (!Child.optionsUnderTest().stream().anyMatch(option -> option.contains("plan=Concurrent"))) {
             warns("-XX:ConcGCThreads=1", "-XX:ConcGCThreads");
         }
-        if (Child.optionsUnderTest().contains("-XX:ThirdPartyHeapPlugin=ms-64k")) {
+        if (Child.hasOwnPolicy()) {
             warns("-XX:+UseTLAB", "What is said of TLABs");
             warns("-XX:TLABSize=8k", "What is said of TLABs");
         }

@@ -22,7 +22,7 @@ public class LogFormat {
     private static final boolean THIRD_PARTY = Child.optionsUnderTest().contains("-XX:+UseThirdPartyHeap");
     private static final boolean GENERATIONS = Child.optionsUnderTest().stream().anyMatch(option -> option.matches(".*plan=(Gen|Sticky).*"));
 
-    private static final boolean OWN_POLICY = Child.optionsUnderTest().stream().anyMatch(option -> option.startsWith("-XX:ThirdPartyHeapPlugin=ms-"));
+    private static final boolean OWN_POLICY = Child.hasOwnPolicy();
     private static final Pattern RELEASE = Pattern.compile("release \\d+\\.\\d{3}ms, \\d+ pages uncharged");
     private static final int LONGEST = 200;
     private static final Pattern EXCESS = Pattern.compile("\\d+ pages to be returned to the OS");

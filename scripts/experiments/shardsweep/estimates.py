@@ -82,6 +82,11 @@ class DataSet:
         return f"{said} (noisy)" if any(share > analysis.NOISE for share in shares.values()) else said
 
     @cached_property
+    def marks(self) -> dict[tuple[str, str, int], str]:
+        """The marks of its minheaps, as `tables.marks` has them."""
+        return tables.marks(self.table)
+
+    @cached_property
     def timed(self) -> pd.DataFrame:
         """The rows of timed iterations and of whole runs."""
         return figures.timed(self.table)
@@ -145,9 +150,8 @@ def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Esti
 
 def _slow(data: DataSet, own: pd.DataFrame) -> str:
     """The marks of some minheaps, of those that have one."""
-    marks = tables.marks(data.table)
     keys = {(row.benchmark, row.build, tables.thread_key(row.threads)) for row in own.itertuples()}
-    return "".join(sorted({marks[key] for key in keys & marks.keys()}))
+    return "".join(sorted({data.marks[key] for key in keys & data.marks.keys()}))
 
 
 def _slope(data: DataSet, own: pd.DataFrame) -> Estimate | None:

@@ -44,6 +44,11 @@ public final class Child {
         return options;
     }
 
+    /** Whether the options under test choose a plugin with the policy of this project. */
+    public static boolean hasOwnPolicy() {
+        return optionsUnderTest().stream().anyMatch(option -> option.startsWith("-XX:ThirdPartyHeapPlugin=ms-"));
+    }
+
     /** The option by which a child finds the native libraries of the tests. */
     public static String libraryPath() {
         return "-Djava.library.path=" + System.getProperty("java.library.path");
