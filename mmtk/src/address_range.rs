@@ -7,7 +7,8 @@
 //! of 4 MiB. Where libraries lie in it, the heap has the widest gap between them. Without compressed oops, it is mmtk's
 //! usual 64-bit layout: a range of its own for each space.
 //!
-//! The range is reserved before the heap is made, so that what others map later lies elsewhere.
+//! The range is reserved before the heap is made, so that what others map later lies elsewhere. Where the process has a limit of
+//! address space, the range is no wider than a quarter of it, unless the heap needs more.
 
 use mmtk::util::heap::vm_layout::VMLayout;
 use mmtk::util::Address;
@@ -63,7 +64,11 @@ impl AddressRange {
         // Without the list of mappings, the reservation finds out.
         let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
         if compressed {
-            Self::compressed(max_heap_size, min_address, &maps)
+            let mut chosen = Self::compressed(max_heap_size, min_address, &maps)?;
+            if let Some(limit) = mmtk::reserve::address_space_limit() {
+                chosen.narrow_to(address_room(max_heap_size).max(limit / 4));
+            }
+            Ok(chosen)
         } else {
             Self::full(max_heap_size)
         }
@@ -136,6 +141,12 @@ impl AddressRange {
         }
     }
 
+    /// Leaves out what is beyond the first `bytes` bytes, rounded up to chunks.
+    fn narrow_to(&mut self, bytes: usize) {
+        let end = self.layout.heap_start + bytes.next_multiple_of(CHUNK);
+        self.layout.heap_end = self.layout.heap_end.min(end);
+    }
+
     fn full(max_heap_size: usize) -> Result<Self, String> {
         let layout = VMLayout::new_64bit();
         let limit = 1 << layout.log_space_extent;
@@ -205,6 +216,15 @@ mod tests {
         assert_eq!((small.range(), small.narrow_shift), (GIB..4 * GIB, 0));
         let large = AddressRange::compressed(2 * GIB + 400 * MIB, 0, "").unwrap();
         assert_eq!((large.range(), large.narrow_shift), (GIB..32 * GIB, 3));
+    }
+
+    #[test]
+    fn a_narrow_range_has_whole_chunks_of_the_wide_one() {
+        let mut range = AddressRange::compressed(GIB, 0, "").unwrap();
+        range.narrow_to(2 * GIB - 1);
+        assert_eq!(range.range(), GIB..3 * GIB);
+        range.narrow_to(8 * GIB);
+        assert_eq!(range.range(), GIB..3 * GIB);
     }
 
     #[test]

@@ -74,16 +74,16 @@ faults() {
   ((n > FIRST)) || die "the program calls $1 less than $FIRST times"
 }
 
-# limited KIB: a run with that much address space.
+# limited MIB: a run with that much address space. With 2.5 GiB it has to have the right result: HotSpot takes one of them for classes.
 limited() {
-  run bash -c 'ulimit -v "$1" && exec "${@:2}"' _ "$1" timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}"
-  ends_well "$STATUS"
+  run bash -c 'ulimit -v "$1" && exec "${@:2}"' _ $(($1 << 10)) timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}"
+  ends_well "$STATUS" && { (($1 < 2560)) || grep -qx "$RIGHT" "$WORK/log"; }
 }
 
 # space: from where HotSpot can say something, with any collector, to more than the 15 TiB that mmtk reserves for its metadata.
 space() {
   local mib
-  for ((mib = 216; mib <= 32 << 20; mib = mib * 3 / 2)); do check "$mib MiB of address space" limited $((mib << 10)); done
+  for ((mib = 216; mib <= 64 << 20; mib = mib * 3 / 2)); do check "$mib MiB of address space" limited "$mib"; done
 }
 
 # in_group COMMAND...: runs it in the cgroup $GROUP.
