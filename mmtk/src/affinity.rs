@@ -23,6 +23,17 @@ pub fn bind_workers(options: &mut Options, workers: usize) {
     }
 }
 
+/// Whether the process may run on all processors that the option `thread_affinity` names. The system ignores others of a set.
+pub fn is_possible(options: &Options) -> bool {
+    match &*options.thread_affinity {
+        AffinityKind::OsDefault => true,
+        AffinityKind::RoundRobin(named) | AffinityKind::AllInSet(named) => {
+            let allowed = processors();
+            named.iter().all(|processor| allowed.contains(processor))
+        }
+    }
+}
+
 /// The processors that the calling thread may run on; none if the system does not say.
 fn processors() -> Vec<u16> {
     // SAFETY: all zero is an empty set, and the system writes no more than its size.
@@ -72,6 +83,18 @@ mod tests {
                 bound(workers, AffinityKind::OsDefault),
                 AffinityKind::OsDefault
             );
+        }
+    }
+
+    #[test]
+    fn a_named_processor_has_to_be_one_of_the_process() {
+        let mut options = Options::default();
+        assert!(is_possible(&options));
+        for (processor, possible) in [(processors()[0], true), (u16::MAX, false)] {
+            options
+                .thread_affinity
+                .set(AffinityKind::AllInSet(vec![processor]));
+            assert_eq!(is_possible(&options), possible);
         }
     }
 

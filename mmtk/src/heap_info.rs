@@ -25,7 +25,7 @@ pub fn describe<const COMPRESSED: bool>() -> String {
             return;
         }
         let common = space.common();
-        let kind = match (common.immortal, common.movable) {
+        let kind = match (common.immortal, space.is_movable()) {
             (true, _) => "immortal",
             (false, true) => "moving",
             (false, false) => "non-moving",

@@ -2,6 +2,7 @@
 //! The options of the heap: mmtk's, from `MMTK_*` variables and `-XX:ThirdPartyHeapOptions`, which
 //! wins. Nothing is ignored: what mmtk does not know or cannot parse ends the VM with one line.
 
+use crate::affinity;
 use crate::plans::{self, PlanInfo};
 use mmtk::util::options::MMTKOption;
 use mmtk::MMTKBuilder;
@@ -34,8 +35,7 @@ const OPTIONS: &[Option_] = &[
     Option_ { name: "stress_factor", expected: BYTES },
     Option_ { name: "analysis_factor", expected: BYTES },
     Option_ { name: "precise_stress", expected: BOOLEAN },
-    Option_ { name: "side_metadata_base_address", expected: "an address" },
-    Option_ { name: "thread_affinity", expected: "a list of cores that exist, such as 0,2-3 or AllInSet:0,1" },
+    Option_ { name: "thread_affinity", expected: "a list of processors that the process may run on, such as 0,2-3 or AllInSet:0,1" },
     Option_ { name: "transparent_hugepages", expected: BOOLEAN },
     Option_ { name: "count_live_bytes_in_gc", expected: BOOLEAN },
     Option_ { name: "immix_always_defrag", expected: BOOLEAN },
@@ -49,6 +49,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("gc_trigger", "the heap size comes from -Xms and -Xmx"),
     ("vm_space_start", "OpenJDK has no VM space"),
     ("vm_space_size", "OpenJDK has no VM space"),
+    (
+        "side_metadata_base_address",
+        "the plugin chooses where nothing else lies",
+    ),
     (
         "no_finalizer",
         "the plugin processes references itself, as HotSpot does",
@@ -101,10 +105,7 @@ impl Settings {
             .iter()
             .find(|plan| plan.selector == plans::DEFAULT)
             .expect("the default plan is in the table");
-        Self {
-            builder,
-            plan,
-        }
+        Self { builder, plan }
     }
 
     /// Sets one option; `source` is what an error calls it.
@@ -122,7 +123,7 @@ impl Settings {
         if name == "plan" {
             self.plan = plans::find(value)?;
         }
-        if !self.builder.set_option(name, value) {
+        if !self.builder.set_option(name, value) || !affinity::is_possible(&self.builder.options) {
             return Err(format!(
                 "malformed value '{value}' of {source}: expected {}",
                 option.expected

@@ -43,6 +43,8 @@ MMTK_PLAN=Nonsense check "unknown plan in the environment" one_line "unknown pla
 check "unknown option" one_line "unknown option 'nonsense'.*threads" "$good" -XX:ThirdPartyHeapOptions=nonsense=1
 check "malformed option" one_line "malformed option 'plan'" "$good" -XX:ThirdPartyHeapOptions=plan
 check "malformed value" one_line "malformed value 'many'" "$good" -XX:ThirdPartyHeapOptions=threads=many
+check "processors that are not there" one_line "'AllInSet:9000-9001' of option 'thread_affinity'" "$good" -XX:ThirdPartyHeapOptions=thread_affinity=AllInSet:9000-9001
+check "an option that is not the user's" one_line "'side_metadata_base_address' cannot be set" "$good" -XX:ThirdPartyHeapOptions=side_metadata_base_address=5
 check "heap below the minimum" one_line 'too small' "$good" -Xms4k -Xmx4k
 check "heap beyond the address range" one_line 'too large' "$good" -Xmx9000000g
 for collector in Serial Parallel G1 Z; do
