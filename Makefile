@@ -13,10 +13,10 @@ help: ## print this
 jdk: ## build build/jdk; DEBUG=fastdebug: build/jdk-fastdebug; OPENJDK_SRC=DIR, OPENJDK_VERSION=17.0.N, JOBS=N
 	@scripts/building/jdk.sh
 
-plugins: ## build every plugin of mmtk/builds.toml into build/jdk/lib/mmtk
+plugins: ## build the plugins of mmtk/builds.toml that are not marked on_demand into build/jdk/lib/mmtk
 	@scripts/building/plugin.sh --all
 
-plugin: ## build one: BUILD=stock
+plugin: ## build one, marked or not: BUILD=stock
 	@scripts/building/plugin.sh "$(BUILD)"
 
 lusearch: ## build build/lusearch.jar
