@@ -4,13 +4,13 @@
 `results/README.md` and the blocks of the front page between marks are made of these. No number in them is typed.
 """
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
 import numpy as np
-import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from shardsweep import analysis, catalog, freshness, grid, sweep, tables
@@ -37,18 +37,38 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class Source:
-    """Where numbers are from: the data set, how it was measured, of which builds and commits, and on which processors."""
+    """Where numbers are from: the data set, how it was measured, of which commits of each build, and on which processors."""
 
     data: DataSet
     protocol: str
-    builds: frozenset[str]
-    revisions: frozenset[str]
+    measured: frozenset[tuple[str, str]]
     processors: frozenset[str]
 
     @property
     def origin(self) -> freshness.Origin:
-        """Commits and processors as text, and whether the commits are fresh."""
-        return freshness.origin(self.revisions, self.processors, builds=self.builds)
+        """Commits and processors as text, and whether the commits are fresh. Each is judged by the builds that were measured
+        at it: where they differ, those that are not fresh are named."""
+        states = {}
+        for build, commit in self.measured:
+            states.setdefault(freshness.state(commit, builds=frozenset([build])), set()).add(build)
+        whole = freshness.origin(
+            {commit for _, commit in self.measured},
+            self.processors,
+            builds=frozenset(build for build, _ in self.measured),
+        )
+        return dataclasses.replace(whole, state=_told(states) or whole.state)
+
+
+def _told(states: dict[str, set[str]]) -> str:
+    """What states builds are in, as text: the one that all are in, or the others than `fresh`, with their builds."""
+    if len(states) < 2:
+        return next(iter(states), "")
+    named = [
+        f"{state}: {', '.join(f'`{build}`' for build in sorted(builds))}"
+        for state, builds in sorted(states.items())
+        if state != freshness.FRESH
+    ]
+    return "; ".join([*named, f"else {freshness.FRESH}"] if freshness.FRESH in states else named)
 
 
 @dataclass(frozen=True)
@@ -102,10 +122,6 @@ class Answer:
         return "less" if own < min(values) else "more"
 
 
-def _values(column: pd.Series) -> frozenset[str]:
-    return frozenset(column.dropna())
-
-
 class Results:
     """All claims and what the recorded data say about them."""
 
@@ -135,9 +151,8 @@ class Results:
             return Answer(key, text, claim.digits)
         rows = data.rows(claim, claim.metric)
         used = rows[rows["build"].isin([build, claim.baseline])]
-        source = Source(
-            data, protocol(claim, data.grid), *(_values(used[each]) for each in ("build", "commit", "processor"))
-        )
+        measured = used[["build", "commit"]].dropna().itertuples(index=False, name=None)
+        source = Source(data, protocol(claim, data.grid), frozenset(measured), frozenset(used["processor"].dropna()))
         return Answer(key, text, claim.digits, found, source)
 
     def of(self, section: Section) -> list[Answer]:
@@ -160,7 +175,7 @@ class Results:
         found = [source for each in self._answers(claims) if (source := each.source)]
         if not found:
             return None
-        sets = zip(*((one.builds, one.revisions, one.processors) for one in found), strict=True)
+        sets = zip(*((one.measured, one.processors) for one in found), strict=True)
         return Source(found[0].data, found[0].protocol, *(frozenset().union(*each) for each in sets))
 
     def slow(self, *claims: str) -> str:

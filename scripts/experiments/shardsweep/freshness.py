@@ -16,7 +16,7 @@ from shardsweep.record import RESULTS
 UNMEASURED = "unmeasured.yml"
 # Records differ in how many digits of a commit they have: no fewer than these, by which a commit is shown.
 DIGITS = 7
-UNKNOWN = "unknown"
+FRESH, STALE, UNKNOWN = "fresh", "stale", "unknown"
 
 _NO_CODE = (":!*.md", ":!*/test/*", ":!*/tests/*", ":!*/tests.rs")
 # The Serviceability Agent runs in a process of its own; its patch adds to the JVM a table that only it reads. The malloc is in no
@@ -99,7 +99,7 @@ def origin(
     return Origin(
         ", ".join(dict.fromkeys(map(shown, known))) or UNKNOWN,
         ", ".join(sorted(set(processors))) or UNKNOWN,
-        states.pop() if len(states) == 1 else "stale",
+        states.pop() if len(states) == 1 else STALE,
     )
 
 
@@ -123,10 +123,10 @@ def state(commit: str, of: str = COLLECTORS, builds: frozenset[str] | None = Non
     if commit == UNKNOWN:
         return UNKNOWN
     if "-dirty" in commit or _git("diff", "--quiet", "HEAD", of=of) is None:
-        return "stale"
+        return STALE
     since = _git("log", "--format=%H", f"{commit}...HEAD", of=of)
     without = {each.commit for each in unmeasured() if of != MALLOC and not each.is_run_by(builds)}
-    return "stale" if since is None or set(since.split()) - without else "fresh"
+    return STALE if since is None or set(since.split()) - without else FRESH
 
 
 def _git(*command: str, of: str) -> str | None:

@@ -111,6 +111,21 @@ def test_the_path_of_a_search_is_no_sample_of_runs(tmp_path, results):
     assert answer.source.protocol == "iteration 5, 1 attempt at a size, 1 more run at each size, 600 s a run"
 
 
+def test_where_some_builds_are_stale_they_are_named(tmp_path, results, monkeypatch):
+    data_set(tmp_path / "some", TIMES, [*times("ms-64k", [100.0]), *times("ms-4k", [200.0])])
+    one = claim("ratio", ["ms-4k"], metric="time.total", baseline="ms-64k")
+    source = results(one).answers["a-ms-4k"].source
+    for stale, said in (
+        ({"ms-4k"}, "stale: `ms-4k`; else fresh"),
+        ({"ms-64k", "ms-4k"}, "stale"),
+        ({"hotspot-G1"}, "fresh"),
+    ):
+        monkeypatch.setattr(
+            freshness, "state", lambda _, of=None, builds=(), old=stale: "stale" if old & builds else "fresh"
+        )
+        assert source.origin.state == said
+
+
 def test_ratios_are_of_medians_and_have_a_verdict(tmp_path, results):
     slow = [1100.0, 1110, 1090, 1105, 1095, 1100]
     data_set(tmp_path / "some", TIMES, [*times("ms-64k", np.array(slow) / 1.1), *times("ms-4k", slow)])
@@ -316,7 +331,7 @@ def test_what_is_not_to_be_pooled_is_refused(tmp_path):
 
 def same_but_for_age(text):
     """Whether a result is fresh changes with each commit: pages are made again for that by hand."""
-    return re.sub(r"\b(fresh|stale)\b", "aged", text)
+    return re.sub(r"stale: [^;|]*; else fresh|\b(fresh|stale)\b", "aged", text)
 
 
 def test_the_pages_are_those_that_the_data_sets_make(tmp_path):
