@@ -57,14 +57,18 @@ def files(figure: Figure, folder: Path) -> list[Path]:
     axes.legend(fontsize="small")
     if not figure.bars:
         axes.set_ylim(bottom=0)
-    written = []
-    for suffix in ("png", "svg"):
-        file = folder / f"{figure.id}.{suffix}"
-        # Without a date the same results give the same file.
-        canvas.savefig(file, dpi=120, metadata={"Date": None} if suffix == "svg" else None)
-        written.append(file)
+    written = save(canvas, folder / figure.id, dpi=120)
     plt.close(canvas)
     return written
+
+
+def save(canvas: matplotlib.figure.Figure, stem: Path, dpi: int) -> list[Path]:
+    """Writes a plot as PNG and SVG, whose paths begin with `stem`; returns the two files. The same plot gives the same files."""
+    png, svg = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "svg"))
+    canvas.savefig(png, dpi=dpi)
+    with matplotlib.rc_context({"svg.hashsalt": "shardsweep"}):
+        canvas.savefig(svg, metadata={"Date": None})
+    return [png, svg]
 
 
 def html(figure: Figure) -> str:

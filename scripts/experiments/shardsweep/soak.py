@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.stats import theilslopes
 
+from shardsweep import draw
 from shardsweep.errors import UserError, system_said
 
 # Column -> what it is.
@@ -88,8 +89,7 @@ def plot(data: pd.DataFrame, file: Path) -> None:
             axes.set(title=title, ylim=(0, None))
         axes.grid(alpha=0.3)
     panels[-1].set_xlabel("minutes")
-    figure.savefig(file.with_suffix(".png"), dpi=100)
-    figure.savefig(file.with_suffix(".svg"), metadata={"Date": None})
+    draw.save(figure, file.with_suffix(""), dpi=100)
 
 
 def main(file: Path) -> int:

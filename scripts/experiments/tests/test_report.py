@@ -293,3 +293,10 @@ def test_a_table_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert file.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["results.csv"]
     pd.testing.assert_frame_equal(tidy.read(file), tidy.frame([row("minheap", 9)]))
+
+
+def test_the_same_plot_gives_the_same_files(tmp_path):
+    figure = figures.Figure("a", "a", "x", "y", [figures.Series("ms-64k", [1, 2], [1, 2], [0, 1], [2, 3])])
+    (tmp_path / "again").mkdir()
+    first, again = (draw.files(figure, folder) for folder in (tmp_path, tmp_path / "again"))
+    assert [file.read_bytes() for file in first] == [file.read_bytes() for file in again]
