@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from running.modifier import JVMArg, Modifier
 from running.runtime import Runtime
 from running.util import parse_config_str, parse_modifier_strs
 
-from shardsweep.errors import UserError
+from shardsweep.errors import UserError, last_said
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIGS = ROOT / "configs"
@@ -224,3 +225,26 @@ def jar(suite: str, to_be_built: bool = False) -> Path:
         hint = f"set {variable} to the path of DaCapo's" if variable else "make lusearch, or point LUSEARCH_JAR at it"
         raise UserError(f"{suites[suite].path} is not there: {hint}")
     return suites[suite].path
+
+
+def check_benchmarks(suite: str, names: list[str], size: str | None) -> None:
+    """Raises UserError for a benchmark that the jar of a suite does not list, or a size that it refuses. Of a jar that is not
+    there, or a JVM, the names are those of `configs/suites.yml`; a jar that lists nothing has whatever is asked for."""
+    of_suite = configuration().get("suites")[suite]
+    java = Path(os.environ["SHARDSWEEP_JDK"]) / "bin" / "java"
+    if java.is_file() and of_suite.path.is_file():
+        known = _listed(java, of_suite.path, suite, size)
+    else:
+        known = list(of_suite.minheap_values[of_suite.minheap])
+    for name in names:
+        if known and name not in known:
+            raise UserError(f"suite {suite} has no benchmark {name}: there are {', '.join(known)}")
+
+
+def _listed(java: Path, jar: Path, suite: str, size: str | None) -> list[str]:
+    """The benchmarks that a jar lists. Raises UserError where it refuses the size."""
+    command = [java, "-jar", jar, *(("-s", size) if size else ()), "-l"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode and size and f"'{size}'" in done.stderr:
+        raise UserError(f"suite {suite}: {last_said(done.stderr)}")
+    return [] if done.returncode else done.stdout.split()

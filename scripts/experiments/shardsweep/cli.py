@@ -318,10 +318,12 @@ def _measure(wanted: Grid, options: argparse.Namespace, name: str) -> int:
 
 def _grid_of(folder: Path) -> Grid:
     """The grid of a sweep. Raises UserError for another folder."""
-    from shardsweep import point
+    from shardsweep import point, report
 
     if not (folder / point.GRID_FILE).is_file():
-        raise UserError(f"{folder} is not the folder of a sweep: it has no {point.GRID_FILE}")
+        tables = folder / report.TABLES
+        where = f"; its tables are in {tables}" if tables.is_file() else ""
+        raise UserError(f"{folder} is not the folder of a sweep: it has no {point.GRID_FILE}{where}")
     return grid.load(folder / point.GRID_FILE)
 
 

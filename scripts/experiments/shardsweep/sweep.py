@@ -67,6 +67,7 @@ def available(wanted: Grid, to_be_built: bool = False) -> tuple[Grid, list[str]]
     possible, lines = grid.without(wanted, missing)
     for experiment in possible.experiments().values():
         catalog.jar(experiment.suite, to_be_built)
+        catalog.check_benchmarks(experiment.suite, experiment.benchmarks, experiment.size)
         catalog.check_modifiers(experiment.modifiers, catalog.choose(experiment.builds))
     return possible, lines
 

@@ -147,6 +147,38 @@ def test_bad_input_gets_one_line(shardsweep, arguments, said):
     refused(shardsweep(*arguments), said)
 
 
+def test_a_folder_of_another_form_is_told_to_have_its_tables_already(shardsweep):
+    folder = catalog.ROOT / "results" / "micro" / "allocation"
+    refused(shardsweep("report", folder), f"it has no grid.yml; its tables are in {folder}/tables.md")
+
+
+BAD_SIZE = "suite shardsweep: bad value 'huge' for --size: give small, default or large"
+BAD_NAME = "suite shardsweep has no benchmark nope: there are graph, lusearch"
+
+
+@pytest.mark.parametrize("stop", [("--check",), ("--dry-run",), ()])
+def test_what_the_jar_does_not_have_is_refused_before_anything_runs(shardsweep, tmp_path, stop):
+    options = ("--builds", "hotspot-Serial", "--threads", "1", "--out", "out", *stop)
+    listed = {"TINY_BENCHMARKS": "graph lusearch"}
+    for command in (("minheap",), ("perf", "--heaps", "50", "--baseline", "hotspot-Serial")):
+        refused(shardsweep(*command, *options, "--benchmarks", "lusearch,nope", **listed), BAD_NAME)
+        refused(shardsweep(*command, *options, "--size", "huge", **listed), BAD_SIZE)
+    assert not (tmp_path / "out").exists()
+
+
+def test_benchmarks_of_a_jar_that_is_to_be_built_are_those_of_the_suite(shardsweep, tmp_path, monkeypatch):
+    monkeypatch.setitem(catalog.PATHS, "LUSEARCH_JAR", str(tmp_path / "none.jar"))
+    monkeypatch.setenv("LUSEARCH_JAR", str(tmp_path / "none.jar"))
+    catalog.check_benchmarks("shardsweep", ["lusearch", "h2"], None)
+    with pytest.raises(UserError, match="has no benchmark nope: there are graph, h2, "):
+        catalog.check_benchmarks("shardsweep", ["nope"], None)
+
+
+def test_a_jar_that_lists_nothing_is_left_to_say_what_it_lacks(shardsweep):
+    done = shardsweep(*MINHEAP, "--check")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_malformed_yaml_is_named(shardsweep, tmp_path):
     (tmp_path / "bad.yml").write_text("minheap: [unclosed")
     refused(shardsweep("sweep", "--grid", "bad.yml"), "grid bad.yml is not YAML")

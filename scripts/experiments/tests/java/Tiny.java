@@ -9,7 +9,8 @@ import java.util.concurrent.CyclicBarrier;
 import sun.misc.Unsafe;
 
 /**
- * A stand-in for a DaCapo jar, small enough for tests: the same command line and output, half a second a run.
+ * A stand-in for a DaCapo jar, small enough for tests: the same command line and output, half a second a run. With {@code -l} it lists
+ * what the variable TINY_BENCHMARKS has, and refuses the size {@code huge}.
  *
  * <p>{@code steady} keeps 1 MiB alive per thread, so that its minimum heap grows by about that with each thread;
  * {@code crash}, {@code hang} and {@code wrong} end as their names say.
@@ -27,7 +28,11 @@ public final class Tiny {
             switch (args[i]) {
                 case "-n" -> iterations = Integer.parseInt(args[++i]);
                 case "-t" -> threads = Integer.parseInt(args[++i]);
-                case "-s" -> i++;
+                case "-s" -> size(args[++i]);
+                case "-l" -> {
+                    System.out.println(System.getenv().getOrDefault("TINY_BENCHMARKS", ""));
+                    return;
+                }
                 case "-c" -> {
                     i++;
                     callback = true;
@@ -47,6 +52,13 @@ public final class Tiny {
             System.err.println("===== DaCapo tiny " + benchmark + " " + verdict + warmup + " in " + millis + " msec =====");
         }
         System.exit(benchmark.equals("wrong") ? 1 : 0);
+    }
+
+    private static void size(String name) {
+        if (name.equals("huge")) {
+            System.err.println("bad value 'huge' for --size: give small, default or large");
+            System.exit(4);
+        }
     }
 
     /** Says what is in use, as lusearch's callback does; the counters are made up. */
