@@ -9,6 +9,7 @@
 """
 import itertools
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -138,4 +139,6 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    # A reader that has seen enough ends the output, as with other tools.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main(sys.argv[1:]))
