@@ -75,13 +75,20 @@ def stops(seconds: pd.Series) -> pd.Series:
     return between[between > STOPPED * between.median()]
 
 
+def broken(samples: pd.DataFrame) -> pd.DataFrame:
+    """The samples with an empty one before each that follows a stop: a line through them is broken there."""
+    after = samples.loc[stops(samples["seconds"]).index]
+    gaps = pd.DataFrame({"seconds": after["seconds"].to_numpy()}, index=after.index - 0.5)
+    return pd.concat([samples, gaps]).sort_index()
+
+
 def plot(data: pd.DataFrame, file: Path) -> None:
     """Draws each subject over time, as PNG and SVG."""
     figure = Figure(figsize=(9, 11), layout="constrained")
     panels = figure.subplots(len(SUBJECTS), sharex=True)
     for axes, (column, title) in zip(panels, SUBJECTS.items(), strict=True):
-        seen = data[column].dropna()
-        axes.plot(data.loc[seen.index, "seconds"] / 60, seen, linewidth=0.6, color="#0072B2")
+        seen = broken(data[["seconds", column]].dropna())
+        axes.plot(seen["seconds"] / 60, seen[column], linewidth=0.6, color="#0072B2")
         if column == "longest_pause_ms":
             # A process that was stopped from outside has pauses as long.
             axes.set(title=title, yscale="log")

@@ -109,3 +109,10 @@ def test_the_script_leaves_what_it_ran_on(checkout, tmp_path):
     facts = json.loads((tmp_path / "build" / "soak" / "ms-64k-270m" / "machine.json").read_text())
     assert facts["revision"] == machine.revision()
     assert facts["machine"]["processor"] == machine.host()["processor"]
+
+
+def test_a_line_is_broken_where_the_process_was_stopped():
+    seconds = [*range(0, 100, 2), *range(190, 300, 2)]
+    drawn = soak.broken(pd.DataFrame({"seconds": seconds, "classes": 1.0}))
+    assert list(drawn.loc[drawn["classes"].isna(), "seconds"]) == [190]
+    assert list(drawn["seconds"]) == [*range(0, 100, 2), 190, *range(190, 300, 2)]
