@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Draws figures: PNG and SVG with matplotlib, zoomable HTML with plotly. Both use the same colours and markers."""
 
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib
 
@@ -10,19 +12,54 @@ import matplotlib.pyplot as plt
 import numpy as np
 import plotly.graph_objects as go
 
+from shardsweep import catalog
 from shardsweep.figures import Figure, Series
 
 # Okabe and Ito's colours, which stay apart for colour-blind readers; a second round differs by its marker.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31"]
 MARKERS = [("o", "circle"), ("s", "square"), ("^", "triangle-up"), ("D", "diamond")]
+# Of matplotlib and of plotly: dashes of a fit are another matter, as that has no markers.
+DASHES = [("-", "solid"), ("-.", "dashdot"), (":", "dot"), ((0, (8, 2)), "longdash")]
+# The builds that pages of results have most.
+FIRST = (
+    "ms-64k", "ms-4k", "ms-64k-block", "hotspot-Serial", "ms-64k-StickyMarkSweep", "stock-Immix", "hotspot-G1",
+    "ms-64k-ConcurrentMarkSweep",
+)  # fmt: skip
 
 
-def _styles(series: list[Series]) -> list[tuple[str, tuple[str, str]]]:
-    """A colour and marker per series; a fitted line has those of the series before it."""
+class Style(NamedTuple):
+    """A colour, and marker and dashes as matplotlib and as plotly name them."""
+
+    colour: str
+    marker: str
+    symbol: str
+    line: str | tuple
+    dash: str
+
+
+@cache
+def _places() -> dict[str, int]:
+    """The place of each build among all, which decides on its style: those of the pages first, with a colour each."""
+    return {name: place for place, name in enumerate(dict.fromkeys([*FIRST, *catalog.builds()]))}
+
+
+def style(name: str, place: int) -> Style:
+    """The look of a build, the same in every plot. Anything else looks as its place in the plot says."""
+    number = _places().get(name, place)
+    turn = number // len(COLOURS)
+    return Style(
+        COLOURS[number % len(COLOURS)],
+        *MARKERS[turn % len(MARKERS)],
+        *DASHES[(turn + turn // len(MARKERS)) % len(DASHES)],
+    )
+
+
+def _styles(series: list[Series]) -> list[Style]:
+    """A style per series; a fitted line has that of the series before it."""
     styles, number = [], -1
     for each in series:
         number += not each.dashed
-        styles.append((COLOURS[number % len(COLOURS)], MARKERS[number // len(COLOURS) % len(MARKERS)]))
+        styles.append(styles[-1] if each.dashed else style(each.name, number))
     return styles
 
 
@@ -38,21 +75,25 @@ def _errors(each: Series) -> list[list[float]] | None:
 def files(figure: Figure, folder: Path) -> list[Path]:
     """Writes the figure as PNG and SVG; returns the two files."""
     canvas, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-    for position, (each, (colour, (marker, _))) in enumerate(zip(figure.series, _styles(figure.series), strict=True)):
+    for position, (each, look) in enumerate(zip(figure.series, _styles(figure.series), strict=True)):
         if figure.bars:
             names = list(dict.fromkeys(x for one in figure.series for x in one.x))
             width = 0.8 / len(figure.series)
             places = [names.index(x) + (position - (len(figure.series) - 1) / 2) * width for x in each.x]
-            axes.bar(places, each.y, width, label=each.name, color=colour)
+            axes.bar(places, each.y, width, label=each.name, color=look.colour)
             axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
         elif each.dashed:
-            axes.plot(each.x, each.y, color=colour, linestyle="--", linewidth=1)
+            axes.plot(each.x, each.y, color=look.colour, linestyle="--", linewidth=1)
         else:
             axes.errorbar(
-                each.x, each.y, yerr=_errors(each), label=each.name, color=colour, capsize=2,
-                marker=marker if each.markers else None, markersize=4, linewidth=1.2,
+                each.x, each.y, yerr=_errors(each), label=each.name, color=look.colour, capsize=2,
+                linestyle=look.line,
+                marker=look.marker if each.markers else None, markersize=4, linewidth=1.2,
             )  # fmt: skip
     axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
+    if figure.log_x:
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter("{x:.0f}")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     if not figure.bars:
@@ -74,9 +115,9 @@ def save(canvas: matplotlib.figure.Figure, stem: Path, dpi: int) -> list[Path]:
 def html(figure: Figure) -> str:
     """The figure as an HTML fragment that expects plotly's script in the page."""
     canvas = go.Figure()
-    for each, (colour, (_, marker)) in zip(figure.series, _styles(figure.series), strict=True):
+    for each, look in zip(figure.series, _styles(figure.series), strict=True):
         if figure.bars:
-            canvas.add_bar(x=each.x, y=each.y, name=each.name, marker_color=colour)
+            canvas.add_bar(x=each.x, y=each.y, name=each.name, marker_color=look.colour)
             continue
         errors = _errors(each)
         canvas.add_scatter(
@@ -84,8 +125,8 @@ def html(figure: Figure) -> str:
             y=each.y,
             name=each.name,
             mode="lines+markers" if each.markers else "lines",
-            line={"color": colour, "dash": "dash" if each.dashed else "solid", "width": 1.5},
-            marker={"symbol": marker, "size": 6},
+            line={"color": look.colour, "dash": "dash" if each.dashed else look.dash, "width": 1.5},
+            marker={"symbol": look.symbol, "size": 6},
             error_y={"type": "data", "symmetric": False, "arrayminus": errors[0], "array": errors[1]}
             if errors
             else None,
@@ -98,5 +139,6 @@ def html(figure: Figure) -> str:
         template="plotly_white",
         height=480,
         yaxis_rangemode="tozero",
+        xaxis_type="log" if figure.log_x else None,
     )
     return canvas.to_html(full_html=False, include_plotlyjs=False, div_id=figure.id, config={"displaylogo": False})

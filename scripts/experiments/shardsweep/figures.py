@@ -54,7 +54,7 @@ class Series:
 
 @dataclass
 class Figure:
-    """One plot. `bars` draws groups of bars over the names in x."""
+    """One plot. `bars` draws groups of bars over the names in x, `log_x` doubles x at each step of its axis."""
 
     id: str
     title: str
@@ -62,6 +62,7 @@ class Figure:
     y_label: str
     series: list[Series]
     bars: bool = False
+    log_x: bool = False
 
 
 def timed(table: pd.DataFrame) -> pd.DataFrame:

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from shardsweep import analysis, figures
+from shardsweep import analysis, draw, figures
 
+# Where it was measured it is what the benchmark is for, and comes first.
+LATENCY = "latency.metered.p99"
 # The measurements that have a plot, of `figures.METRICS`, in this order.
 SHOWN = (
     "time.total",
@@ -18,25 +20,43 @@ SHOWN = (
     "collections",
     "pause.max",
     "resident.peak",
-    "latency.metered.p99",
+    LATENCY,
 )
 TITLES = {metric: (title, unit) for metric, title, unit in figures.METRICS}
 TIME, MEMORY = "time.total", "resident.peak"
 
 
-def data(table: pd.DataFrame) -> dict:
-    """All plots of a result table, as JSON knows them: `cells` of dot plots, and `scatters`. Either may be empty."""
+def data(table: pd.DataFrame, baseline: str | None = None) -> dict:
+    """All plots of a result table, as JSON knows them: `cells` of dot plots, and `scatters`. Either may be empty. The first cell
+    is shown first, relative to the `baseline` if there is one; `looks` has the style of each build."""
     last = figures.timed(table)
-    return {"cells": [*_minheaps(table), *_cells(last)], "scatters": list(_scatters(last))}
+    # A dot alone compares nothing: minheaps that only serve for factors come last.
+    cells = sorted(
+        [*_minheaps(table), *_cells(last)], key=lambda cell: max(len(each["builds"]) for each in cell["panels"]) < 2
+    )
+    scatters = list(_scatters(last))
+    builds = {build for cell in cells for panel in cell["panels"] for build in panel["builds"]}
+    looks = {}
+    for place, build in enumerate(sorted(builds)):
+        look = draw.style(build, place)
+        looks[build] = {"colour": look.colour, "symbol": look.symbol, "dash": look.dash}
+    return {"cells": cells, "scatters": scatters, "looks": looks, "baseline": baseline if baseline in builds else None}
+
+
+def threads_named(threads: int) -> str:
+    """A number of threads with its noun."""
+    told = figures.threads_text(threads)
+    return f"{told} thread" if told == "1" else f"{told} threads"
 
 
 def _cells(last: pd.DataFrame) -> Iterable[dict]:
     """The plots of each benchmark, number of threads and heap size."""
     for (benchmark, threads, heap), cell in last.groupby(analysis.CELL, sort=False, dropna=False):
-        panels = [_panel(cell, metric, *TITLES[metric]) for metric in SHOWN]
+        shown = sorted(SHOWN, key=lambda metric: metric != LATENCY)
+        panels = [_panel(cell, metric, *TITLES[metric]) for metric in shown]
         panels = [panel for panel in panels if panel["builds"]]
         if panels:
-            name = f"{benchmark}, {figures.threads_text(threads)} threads, {heap} MiB"
+            name = f"{benchmark}, {threads_named(threads)}, {heap} MiB"
             yield {"name": name, "panels": panels}
 
 
@@ -45,10 +65,12 @@ def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
     rows = table[table["metric"] == "minheap"]
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
         panels = [
-            _panel(group, "minheap", f"Minheap, {figures.threads_text(threads)} threads", "MiB")
+            _panel(group, "minheap", f"Minheap, {threads_named(threads)}", "MiB")
             for threads, group in of_benchmark.groupby("threads", dropna=False)
         ]
-        yield {"name": f"{benchmark}, minheap", "panels": [panel for panel in panels if panel["builds"]]}
+        panels = [panel for panel in panels if panel["builds"]]
+        if panels:
+            yield {"name": f"{benchmark}, minheap", "panels": panels}
 
 
 def _panel(cell: pd.DataFrame, metric: str, title: str, unit: str) -> dict:
@@ -91,7 +113,7 @@ def _scatters(last: pd.DataFrame) -> Iterable[dict]:
         if both.empty:
             continue
         yield {
-            "name": f"{benchmark}, {figures.threads_text(threads)} threads",
+            "name": f"{benchmark}, {threads_named(threads)}",
             "builds": [
                 {
                     "name": build,

@@ -134,13 +134,30 @@ def _page(folder: Path, whole: Grid, found: list[Section], table: pd.DataFrame, 
             ("packages", packages),
             *((f"jar of suite {suite}", f"SHA-256 {digest}") for suite, digest in facts.get("jars", {}).items()),
         ],
-        builds=list(facts["builds"].items()),
+        builds=list(_with_blocks(facts["builds"]).items()),
         grid=grid.dump(whole),
         commands=_commands(folder, points),
-        overview=overview.data(table),
+        overview=overview.data(table, _first_baseline(whole)),
         script=Markup((templates / "overview.js").read_text(encoding="utf-8")),
         plotly=Markup(get_plotlyjs()),
     )
+
+
+def _first_baseline(whole: Grid) -> str | None:
+    """What the page is relative to at first: where heaps are multiples of minheaps, each program's time says little alone."""
+    by_heap = whole.perf_by_heap
+    return by_heap.baseline if by_heap and by_heap.factors else None
+
+
+def _with_blocks(builds: dict[str, dict]) -> dict[str, dict]:
+    """The builds, those of one plugin with the same blocks and accounting: plans that sweep in place all use its allocator, and
+    only those of MarkSweep have them recorded."""
+    known = {each["running-ng"].split("|mmtk_gc-")[0]: each for each in builds.values() if each.get("block")}
+    shared = {}
+    for name, each in builds.items():
+        of_plugin = known.get(each["running-ng"].split("|mmtk_gc-")[0]) if each["plan"].endswith("MarkSweep") else None
+        shared[name] = {**each, **{fact: of_plugin[fact] for fact in ("block", "accounting")}} if of_plugin else each
+    return shared
 
 
 def _progress(folder: Path, points: list[grid.Point]) -> str:

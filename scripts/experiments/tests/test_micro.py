@@ -66,3 +66,8 @@ def test_heap_sizes_are_drawn(work, tmp_path):
         "Parallel, first MAP": ([64, 128], [9.0, 8.0]),
         "ms-64k, first MAP": ([64, 128], [6.0, 6.5]),
     }
+
+
+def test_structures_have_plain_names():
+    assert micro.plain("collect 24 TREE") == "tree of 24 MiB"
+    assert micro.plain("first MAP") == "first MAP"

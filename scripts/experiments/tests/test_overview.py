@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from shardsweep import analysis, catalog, figures, overview, report, tidy
+from shardsweep import analysis, catalog, draw, figures, overview, report, tidy
 
 
 def row(metric, value, build="ms-64k", heap=50, invocation=0, threads=24, iteration=5):
@@ -58,11 +58,27 @@ def test_an_end_of_an_interval_that_is_not_there_is_none():
     assert ratio == 2 and low > 0 and high is None
 
 
+def test_minheaps_of_one_build_come_last_and_metered_latency_first():
+    minheap = row("minheap", 5.0, heap=None, iteration=0)
+    latency = times("ms-64k", [3.0], "latency.metered.p99") + times("ms-4k", [4.0], "latency.metered.p99")
+    found = overview.data(tidy.frame([minheap, *times("ms-64k", [100.0]), *latency]), "ms-4k")
+    assert [cell["name"] for cell in found["cells"]] == ["lusearch, 24 threads, 50 MiB", "lusearch, minheap"]
+    assert [panel["title"] for panel in found["cells"][0]["panels"]] == ["Metered latency, 99 %", "Total time"]
+    assert found["baseline"] == "ms-4k" and set(found["looks"]) == {"ms-64k", "ms-4k"}
+
+
+def test_no_two_builds_look_alike_and_each_looks_the_same_everywhere():
+    builds = list(catalog.builds())
+    looks = {draw.style(build, place) for place, build in enumerate(builds)}
+    assert len({(look.colour, look.symbol, look.dash) for look in looks}) == len(builds)
+    assert draw.style("ms-4k", 0) == draw.style("ms-4k", 7)
+
+
 def test_a_baseline_of_zero_is_none_and_nothing_measured_has_no_plot():
     table = tidy.frame([*times("a", [0.0], "collections"), *times("b", [4.0], "collections")])
     (cell,) = overview.data(table)["cells"]
     assert list(cell["panels"][0]["ratios"]) == ["b"]
-    assert overview.data(tidy.frame([])) == {"cells": [], "scatters": []}
+    assert overview.data(tidy.frame([])) == {"cells": [], "scatters": [], "looks": {}, "baseline": None}
 
 
 def test_minheaps_have_a_plot_for_each_number_of_threads():

@@ -4,8 +4,8 @@
 "use strict";
 const overview = JSON.parse(document.getElementById("overview-data").textContent);
 const style = { displaylogo: false, responsive: true, displayModeBar: false };
-const DOT = "#0072B2", BASELINE = "#D55E00";
-let baseline = null;
+const BASELINE = "#D55E00";
+let baseline = overview.baseline;
 
 const text = (value) => (value === null ? "" : Number(value.toPrecision(4)).toString());
 
@@ -23,7 +23,10 @@ function drawPanel(place, panel) {
   const distance = (ends, sign) => ends.map((end, i) => (end === null ? 0 : Math.max(sign * (end - x[i]), 0)));
   const trace = {
     type: "scatter", mode: "markers", x, y: points.map((point) => point.build),
-    marker: { size: 9, color: points.map((point) => (point.build === baseline ? BASELINE : DOT)) },
+    marker: {
+      size: 9, color: points.map((point) => overview.looks[point.build].colour), symbol: points.map((point) => overview.looks[point.build].symbol),
+      line: { color: "black", width: points.map((point) => (point.build === baseline ? 2 : 0)) },
+    },
     error_x: { type: "data", symmetric: false, array: distance(high, 1), arrayminus: distance(low, -1), thickness: 1.5, width: 4 },
     text: points.map((point, i) => `${text(x[i])}${low[i] === null ? "" : ` (${text(low[i])} to ${text(high[i])})`}, n = ${point.samples}`),
     hovertemplate: "%{y}: %{text}<extra></extra>",
@@ -62,10 +65,10 @@ function drawCell() {
 
 function drawScatter(scatter) {
   const place = document.getElementById("scatters").appendChild(document.createElement("div"));
-  const symbols = ["circle", "square", "triangle-up", "diamond"];
-  const traces = scatter.builds.map((build, number) => ({
-    type: "scatter", mode: "lines+markers", name: build.name, x: build.memory, y: build.time, line: { width: 1 },
-    marker: { size: 8, symbol: symbols[number % symbols.length] }, customdata: build.heaps,
+  const traces = scatter.builds.map((build) => ({
+    type: "scatter", mode: "lines+markers", name: build.name, x: build.memory, y: build.time,
+    line: { width: 1, color: overview.looks[build.name].colour, dash: overview.looks[build.name].dash },
+    marker: { size: 8, color: overview.looks[build.name].colour, symbol: overview.looks[build.name].symbol }, customdata: build.heaps,
     hovertemplate: `${build.name}, %{customdata} MiB: %{x:.0f} MiB resident, %{y:.0f} ms<extra></extra>`,
   }));
   Plotly.newPlot(place, traces, {
@@ -87,6 +90,7 @@ if (overview.cells.length) {
   const names = new Set(overview.cells.flatMap((cell) => cell.panels.flatMap((panel) => panel.builds)));
   option(builds, "", "none: as measured");
   [...names].sort().forEach((name) => option(builds, name, name));
+  builds.value = baseline ?? "";
   cells.addEventListener("change", drawCell);
   builds.addEventListener("change", () => { baseline = builds.value || null; drawCell(); });
   drawCell();
