@@ -27,7 +27,6 @@ pub fn pause<const COMPRESSED: bool>() -> i32 {
 }
 
 /// Whether marking runs beside the mutators.
-#[cfg(debug_assertions)]
 pub fn is_marking_concurrently<const COMPRESSED: bool>() -> bool {
     let plan = heap::mmtk::<COMPRESSED>().get_plan();
     plan.concurrent()

@@ -2,6 +2,7 @@
 //! Scanning: which slots an object has, and which of them this trace follows.
 
 use crate::abi::{RawSlot, RootSink};
+use crate::collection::is_marking_concurrently;
 use crate::layout::{self, Kind, Object};
 use crate::references::{self, DISCOVERY};
 use crate::slot::OopSlot;
@@ -141,9 +142,13 @@ fn scan<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPRESSED>>>(
         visitor.visit_slot(OopSlot::from_field(view.referent()));
         visitor.visit_slot(OopSlot::from_field(view.discovered()));
     }
-    view.visit_class_loader_data(kind, |data| {
-        visit_class_loader_data::<COMPRESSED, _>(data, visitor)
-    });
+    // The class of a mirror may be freed beside marking: `VM_RedefineClasses` in `jvmtiRedefineClasses.cpp` does not wait for it. There
+    // all class loader data of the time of the snapshot are roots.
+    if kind != Kind::Mirror || !is_marking_concurrently::<COMPRESSED>() {
+        view.visit_class_loader_data(kind, |data| {
+            visit_class_loader_data::<COMPRESSED, _>(data, visitor)
+        });
+    }
 }
 
 /// Has the processor fetch the mark of what a slot holds. The elements of an array may lie anywhere, so that a trace spends
@@ -198,7 +203,6 @@ fn visit_class_loader_data<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPR
 #[cfg(debug_assertions)]
 mod check {
     use super::*;
-    use crate::collection::is_marking_concurrently;
 
     /// One object of this many words of the heap is checked, at most.
     const SAMPLE: usize = 31;

@@ -111,6 +111,8 @@ jint ThirdPartyHeap::initialize() {
     CompressedOops::set_shift((int)range.narrow_shift);
     CompressedOops::initialize(_reserved);
   }
+  Universe::calculate_verify_data(_reserved.start(), _reserved.end());
+  ThirdPartyHeapNMethods::initialize();
 
   if (ThirdPartyHeapLoader::plan().barrier == THIRD_PARTY_HEAP_BARRIER_OBJECT) {
     ThirdPartyHeapBarrierSet::set_unlogged_bits((address)plugin()->unlogged_bits());

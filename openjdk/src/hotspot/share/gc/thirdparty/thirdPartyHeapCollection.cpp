@@ -71,9 +71,6 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
 }
 
 ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
-  if (_pause == THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {
-    ThirdPartyHeapBarrierSet::set_snapshot_active(true);
-  }
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::update_pointers();
 #endif
@@ -102,6 +99,10 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   _tracer.report_end(_heap);
   _heap->counters()->update_all();
   MemoryService::track_memory_usage();
+  if (_pause == THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {
+    // Last: a barrier of this thread would wait for a worker, and the worker waits for this thread.
+    ThirdPartyHeapBarrierSet::set_snapshot_active(true);
+  }
 }
 
 void ThirdPartyHeapCollection::end_full_collection() {

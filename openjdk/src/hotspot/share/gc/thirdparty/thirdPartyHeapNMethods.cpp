@@ -53,9 +53,14 @@ ThirdPartyHeapNMethodEntry ThirdPartyHeapNMethodList::remove(nmethod* nm) {
   return removed;
 }
 
-ThirdPartyHeapNMethodList ThirdPartyHeapNMethods::_all(0);
-ThirdPartyHeapNMethodList ThirdPartyHeapNMethods::_young(PlaceBits);
+ThirdPartyHeapNMethodList* ThirdPartyHeapNMethods::_all = NULL;
+ThirdPartyHeapNMethodList* ThirdPartyHeapNMethods::_young = NULL;
 volatile int ThirdPartyHeapNMethods::_claimed = 0;
+
+void ThirdPartyHeapNMethods::initialize() {
+  _all = new ThirdPartyHeapNMethodList(0);
+  _young = new ThirdPartyHeapNMethodList(PlaceBits);
+}
 
 static void constants_do(const ThirdPartyHeapNMethodEntry& entry, OopClosure* closure) {
   for (int i = 0; i < entry.length; i++) {
@@ -107,16 +112,16 @@ void ThirdPartyHeapNMethods::add(nmethod* nm) {
   for (int i = 0; i < length; i++) {
     entry.constants[i] = constants.at(i);
   }
-  _all.add(entry);
+  _all->add(entry);
   if (ThirdPartyHeapBarrierSet::has_object_barrier() && may_have_young_oops(entry)) {
-    _young.add(entry);
+    _young->add(entry);
   }
 }
 
 void ThirdPartyHeapNMethods::remove(nmethod* nm) {
   assert_locked_or_safepoint(CodeCache_lock);
-  oop** const constants = _all.remove(nm).constants;
-  _young.remove(nm);
+  oop** const constants = _all->remove(nm).constants;
+  _young->remove(nm);
   FREE_C_HEAP_ARRAY(oop*, constants);
 }
 
@@ -136,13 +141,13 @@ void ThirdPartyHeapNMethodList::oops_do(int from, int to, OopClosure* closure) c
 }
 
 void ThirdPartyHeapNMethods::nmethods_do(NMethodClosure* closure) {
-  for (int i = 0; i < _all.length(); i++) {
-    closure->do_nmethod(_all.at(i).nm);
+  for (int i = 0; i < _all->length(); i++) {
+    closure->do_nmethod(_all->at(i).nm);
   }
 }
 
 void ThirdPartyHeapNMethods::oops_do(OopClosure* closure) {
-  _all.oops_do(0, _all.length(), closure);
+  _all->oops_do(0, _all->length(), closure);
 }
 
 void ThirdPartyHeapNMethods::begin_scan() {
@@ -151,7 +156,7 @@ void ThirdPartyHeapNMethods::begin_scan() {
 
 void ThirdPartyHeapNMethods::scan(bool only_young, OopClosure* closure) {
   static const int claimed_at_once = 128;
-  const ThirdPartyHeapNMethodList& list = only_young ? _young : _all;
+  const ThirdPartyHeapNMethodList& list = only_young ? *_young : *_all;
   while (true) {
     const int from = Atomic::fetch_and_add(&_claimed, claimed_at_once);
     if (from >= list.length()) {
@@ -162,8 +167,8 @@ void ThirdPartyHeapNMethods::scan(bool only_young, OopClosure* closure) {
 }
 
 void ThirdPartyHeapNMethods::remove_dead() {
-  for (int i = _all.length() - 1; i >= 0; i--) {
-    nmethod* const nm = _all.at(i).nm;
+  for (int i = _all->length() - 1; i >= 0; i--) {
+    nmethod* const nm = _all->at(i).nm;
     if (!nm->is_alive()) {
       remove(nm);
     }
@@ -171,9 +176,9 @@ void ThirdPartyHeapNMethods::remove_dead() {
 }
 
 void ThirdPartyHeapNMethods::prune() {
-  for (int i = _young.length() - 1; i >= 0; i--) {
-    if (!may_have_young_oops(_young.at(i))) {
-      _young.remove(_young.at(i).nm);
+  for (int i = _young->length() - 1; i >= 0; i--) {
+    if (!may_have_young_oops(_young->at(i))) {
+      _young->remove(_young->at(i).nm);
     }
   }
 }

@@ -21,7 +21,7 @@ struct ThirdPartyHeapNMethodEntry {
 };
 
 // A list of nmethods, each of which knows its place in it.
-class ThirdPartyHeapNMethodList {
+class ThirdPartyHeapNMethodList : public CHeapObj<mtGC> {
   const int _shift; // of the place in what an nmethod knows
   GrowableArrayCHeap<ThirdPartyHeapNMethodEntry, mtGC> _list;
 
@@ -53,13 +53,17 @@ public:
 //
 // Every change is made under the CodeCache_lock or at a safepoint.
 class ThirdPartyHeapNMethods : AllStatic {
-  static ThirdPartyHeapNMethodList _all;
-  static ThirdPartyHeapNMethodList _young;
+  // Never destroyed: native code may call exit() while threads compile and collect.
+  static ThirdPartyHeapNMethodList* _all;
+  static ThirdPartyHeapNMethodList* _young;
   static volatile int _claimed; // the places below it, of the list that is scanned
 
   static bool may_have_young_oops(const ThirdPartyHeapNMethodEntry& entry);
 
 public:
+  // Before there are nmethods.
+  static void initialize();
+
   // Called again when its constants change.
   static void add(nmethod* nm);
   static void remove(nmethod* nm);
