@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 10;
+pub const ABI_VERSION: u32 = 11;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -281,7 +281,7 @@ mirror! {
 
 mirror! {
     /// What the plugin may call.
-    Vm = ThirdPartyHeapVMTable, 208;
+    Vm = ThirdPartyHeapVMTable, 200;
     0 size: u64,
     8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
     16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
@@ -292,22 +292,21 @@ mirror! {
     56 resume_mutators: unsafe extern "C" fn(worker: Thread),
     64 block_for_gc: unsafe extern "C" fn(thread: Thread),
     72 mutators_do: unsafe extern "C" fn(visit: MutatorVisitor, context: *mut c_void),
-    80 number_of_mutators: unsafe extern "C" fn() -> u64,
-    88 scan_thread_roots: unsafe extern "C" fn(thread: Thread, sink: *const RootSink),
-    96 scan_roots: unsafe extern "C" fn(root_set: i32, sink: *const RootSink),
-    104 prepare_for_roots_re_scanning: unsafe extern "C" fn(),
-    112 process_weak_roots: unsafe extern "C" fn(),
-    120 forward_weak_roots: unsafe extern "C" fn(),
-    128 soft_reference_policy: unsafe extern "C" fn(clear_all: *mut i32, clock: *mut i64, max_age: *mut i64),
-    136 swap_reference_pending_list: unsafe extern "C" fn(head: *mut c_void) -> *mut c_void,
-    144 debug_object_size: unsafe extern "C" fn(object: *const c_void) -> u64,
-    152 debug_scan_object: unsafe extern "C" fn(object: *const c_void, sink: *const RootSink),
-    160 debug_print_object: unsafe extern "C" fn(object: *const c_void),
-    168 visit_class_loader_data: unsafe extern "C" fn(class_loader_data: *mut c_void, sink: *const RootSink),
-    176 report_discovered_references: unsafe extern "C" fn(soft: u64, weak: u64, finals: u64, phantom: u64),
-    184 size_flags: unsafe extern "C" fn(flags: *mut SizeFlags),
-    192 memory_mapped: unsafe extern "C" fn(start: *const c_void, bytes: u64, is_heap: i32),
-    200 begin_phase: unsafe extern "C" fn(phase: i32),
+    80 scan_thread_roots: unsafe extern "C" fn(thread: Thread, sink: *const RootSink),
+    88 scan_roots: unsafe extern "C" fn(root_set: i32, sink: *const RootSink),
+    96 prepare_for_roots_re_scanning: unsafe extern "C" fn(),
+    104 process_weak_roots: unsafe extern "C" fn(),
+    112 forward_weak_roots: unsafe extern "C" fn(),
+    120 soft_reference_policy: unsafe extern "C" fn(clear_all: *mut i32, clock: *mut i64, max_age: *mut i64),
+    128 swap_reference_pending_list: unsafe extern "C" fn(head: *mut c_void) -> *mut c_void,
+    136 debug_object_size: unsafe extern "C" fn(object: *const c_void) -> u64,
+    144 debug_scan_object: unsafe extern "C" fn(object: *const c_void, sink: *const RootSink),
+    152 debug_print_object: unsafe extern "C" fn(object: *const c_void),
+    160 visit_class_loader_data: unsafe extern "C" fn(class_loader_data: *mut c_void, sink: *const RootSink),
+    168 report_discovered_references: unsafe extern "C" fn(soft: u64, weak: u64, finals: u64, phantom: u64),
+    176 size_flags: unsafe extern "C" fn(flags: *mut SizeFlags),
+    184 memory_mapped: unsafe extern "C" fn(start: *const c_void, bytes: u64, is_heap: i32),
+    192 begin_phase: unsafe extern "C" fn(phase: i32),
 }
 
 mirror! {

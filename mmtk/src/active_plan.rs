@@ -14,6 +14,25 @@ pub fn set_mutator_offset(offset: u32) {
     MUTATOR_OFFSET.store(offset as usize, Ordering::Relaxed);
 }
 
+/// How many mutators are bound to threads.
+static BOUND: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts a mutator that is being bound to a thread.
+pub fn count_bound() {
+    BOUND.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Counts one that has been destroyed.
+pub fn count_destroyed() {
+    BOUND.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// How many mutators are bound to threads. The VM binds and destroys them under the lock of its list of threads, so that in a pause
+/// this is the number of those in the list. mmtk asks once for each of them.
+pub fn bound() -> usize {
+    BOUND.load(Ordering::Relaxed)
+}
+
 /// The mutator of a thread, null if it has none.
 #[inline(always)]
 fn raw_mutator(thread: VMThread) -> abi::Mutator {
@@ -60,6 +79,6 @@ impl<const COMPRESSED: bool> ActivePlan<OpenJDK<COMPRESSED>> for Threads {
     }
 
     fn number_of_mutators() -> usize {
-        upcalls::number_of_mutators()
+        bound()
     }
 }

@@ -342,6 +342,7 @@ unsafe extern "C" fn enable_collection(thread: Thread, layout: *const Layout) {
 unsafe extern "C" fn bind_mutator(thread: Thread) -> Mutator {
     fn bind<const COMPRESSED: bool>(thread: Thread) -> Mutator {
         let thread = VMMutatorThread(upcalls::vm_thread(thread));
+        active_plan::count_bound();
         Box::into_raw(memory_manager::bind_mutator(
             heap::mmtk::<COMPRESSED>(),
             thread,
@@ -357,6 +358,7 @@ unsafe extern "C" fn destroy_mutator(mutator: Mutator) {
         let mut mutator =
             unsafe { Box::from_raw(mutator.cast::<mmtk::Mutator<OpenJDK<COMPRESSED>>>()) };
         memory_manager::destroy_mutator(&mut mutator);
+        active_plan::count_destroyed();
     }
     dispatch!(destroy(mutator))
 }

@@ -3,11 +3,13 @@
 //!
 //! The size follows what has survived, by the rule of HotSpot's own collectors: after a collection
 //! between `MinHeapFreeRatio` and `MaxHeapFreeRatio` percent of it are free. mmtk's own policy
-//! (MemBalancer) stays close to the live size, at the price of many more collections.
+//! (MemBalancer) stays close to the live size, at the price of many more collections. Where objects do not move, a collection of new
+//! ones alone lets the heap grow for what is asked for, no more.
 
 use crate::{allocation, upcalls, OpenJDK};
 use mmtk::plan::Pause;
 use mmtk::util::heap::{GCTriggerPolicy, SpaceStats};
+use mmtk::vm::VMBinding;
 use mmtk::{Plan, MMTK};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -88,6 +90,13 @@ fn nursery_room(occupied: usize) -> usize {
     occupied.max((4 << 20) / PAGE)
 }
 
+/// Whether this collection has looked at new objects alone, of a plan in which old ones lie among them: what is occupied is in part
+/// garbage. A plan that moves objects has old ones in a space of their own, and room for them.
+fn leaves_old_garbage<VM: VMBinding>(plan: &dyn Plan<VM = VM>) -> bool {
+    let is_partial = plan.generational().is_some_and(|plan| plan.is_current_gc_nursery());
+    is_partial && !plan.constraints().moves_objects
+}
+
 /// The policy of the one heap.
 pub struct HeapSize {
     current: AtomicUsize,
@@ -114,8 +123,14 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
         let plan = mmtk.get_plan();
         let occupied = plan.get_reserved_pages() + self.pending.swap(0, Ordering::Relaxed);
         let current = self.current.load(Ordering::Relaxed);
-        let free = plan.generational().map_or(0, |_| nursery_room(occupied));
-        let size = bounds().next_size(current, occupied, free, &Wishes::now());
+        let mut free = plan.generational().map_or(0, |_| nursery_room(occupied));
+        let mut wishes = Wishes::now();
+        if leaves_old_garbage(plan) {
+            // How much has to be free is known after a full collection, which comes when ever less is.
+            free = 0;
+            wishes.free_percent = 0..=*wishes.free_percent.end();
+        }
+        let size = bounds().next_size(current, occupied, free, &wishes);
         self.current.store(size, Ordering::Relaxed);
     }
 

@@ -5,6 +5,7 @@
 //! every caller here may rely on it.
 
 use crate::abi::{self, SizeFlags};
+use crate::active_plan;
 use crate::references::SoftPolicy;
 use mmtk::util::{Address, ObjectReference, OpaquePointer, VMThread};
 use std::ffi::{c_void, CString};
@@ -109,16 +110,10 @@ pub fn mutators() -> Vec<abi::Mutator> {
         let found = unsafe { &mut *context.cast::<Vec<abi::Mutator>>() };
         found.push(mutator);
     }
-    let mut found: Vec<abi::Mutator> = Vec::with_capacity(number_of_mutators());
+    let mut found: Vec<abi::Mutator> = Vec::with_capacity(active_plan::bound());
     // SAFETY: the VM passes `found` to `visit` only while this call lasts.
     unsafe { (vm().mutators_do)(visit, ptr::from_mut(&mut found).cast()) };
     found
-}
-
-/// How many mutators are bound.
-pub fn number_of_mutators() -> usize {
-    // SAFETY: has no preconditions.
-    unsafe { (vm().number_of_mutators)() as usize }
 }
 
 /// Reports the root slots of one Java thread to `sink`.

@@ -197,7 +197,9 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     pub(super) fn has_left(&self, pages: NonZeroUsize) -> bool {
         let trigger = self.get_gc_trigger();
         let most = trigger.policy.get_max_heap_size_in_pages();
-        if pages.get() <= most.saturating_sub(self.charged_after()) {
+        let needed = self.charged_after() + pages.get();
+        // As when it is charged: with what mmtk estimates for the metadata of so many pages.
+        if needed + self.estimate_side_meta_pages(needed) <= most {
             return true;
         }
         let was_exhaustive = self.was_exhaustive();

@@ -68,7 +68,8 @@ impl Cycle {
             return self.skipped > 0;
         };
         let expected = self.free.saturating_sub(loss);
-        !is_cheaper((cost, expected), (self.cost, self.yielded))
+        // Nothing for nothing is not cheap: what became garbage since the full collection is there all the same.
+        expected == 0 || !is_cheaper((cost, expected), (self.cost, self.yielded))
     }
 }
 
@@ -111,6 +112,14 @@ mod tests {
     fn partial_collections_that_free_nothing_end_the_cycle() {
         let mut cycle = Cycle::default();
         cycle.begin(100, 1000);
+        cycle.add_partial(1, 0);
+        assert!(cycle.is_over());
+    }
+
+    #[test]
+    fn a_heap_in_which_nothing_was_free_is_not_left_to_partial_collections() {
+        let mut cycle = Cycle::default();
+        cycle.begin(100, 0);
         cycle.add_partial(1, 0);
         assert!(cycle.is_over());
     }

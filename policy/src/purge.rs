@@ -16,6 +16,9 @@ const BATCH_PAGES: usize = 256;
 /// How many chunks are searched for a batch, which is smaller if there are few dirty pages in them.
 const SEARCHED_CHUNKS: usize = 16;
 
+/// How many chunks are searched at a step for the place of a huge page, where a chunk takes less time than for a batch.
+const SEARCHED_FOR_PLACES: usize = 256;
+
 /// Adjacent pages that the OS may take back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRange {
@@ -43,13 +46,15 @@ impl<C: Config> Heap<C> {
         let mut places = self.huge_pages.iter().flat_map(|_| self.chunks().rev());
         let mut place_chunk = None;
         iter::from_fn(move || {
+            let mut looked_at = 0;
             while let Some(chunk) = place_chunk.or_else(|| places.next()) {
                 place_chunk = self.claim_dirty_place(chunk).map(|place| {
                     self.return_batch(vec![place], &mut release);
                     chunk
                 });
-                if place_chunk.is_some() {
-                    return Some(true);
+                looked_at += 1;
+                if place_chunk.is_some() || looked_at == SEARCHED_FOR_PLACES {
+                    return Some(place_chunk.is_some());
                 }
             }
             chunks.peek()?;

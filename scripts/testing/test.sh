@@ -103,7 +103,7 @@ test_jtreg() {
   ./test-jtreg-lists.sh
   PLUGIN=ms-64k TESTS=ci ./jtreg.sh
   PLUGIN=stock PLAN=Immix TESTS="openjdk/test/moving openjdk/test/references" ./jtreg.sh
-  PLUGIN=ms-64k PLAN=StickyMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation openjdk/test/outofmemory/LargeBesideOthers.java" ./jtreg.sh
+  PLUGIN=ms-64k PLAN=StickyMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation openjdk/test/control/OldGarbage.java openjdk/test/outofmemory/LargeBesideOthers.java" ./jtreg.sh
   PLUGIN=ms-64k PLAN=ConcurrentMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation openjdk/test/events/ReferenceEvents.java openjdk/test/outofmemory/LargeBesideOthers.java" ./jtreg.sh
   PLUGIN=stock PLAN=ConcurrentImmix TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/moving" ./jtreg.sh
   PLUGIN=stock PLAN=GenImmix TESTS="openjdk/test/barriers openjdk/test/references" ./jtreg.sh

@@ -129,10 +129,6 @@ unsafe extern "C" fn mutators_do(visit: MutatorVisitor, context: *mut c_void) {
     unsafe { visit(context, (*thread).mutator, thread.cast()) }
 }
 
-unsafe extern "C" fn number_of_mutators() -> u64 {
-    1
-}
-
 /// The classes of the VM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
@@ -315,7 +311,6 @@ static TABLE: Vm = Vm {
     resume_mutators,
     block_for_gc,
     mutators_do,
-    number_of_mutators,
     scan_thread_roots,
     scan_roots,
     prepare_for_roots_re_scanning,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary An array that a full collection leaves no room for ends in OutOfMemoryError soon, also where other threads go on allocating.
+ * @summary An array that a full collection leaves no room for ends in OutOfMemoryError soon, also where other threads go on allocating. With the
+ * second one there is room for the array, but not for what the heap keeps of its pages beside it.
  * @library /lib
- * @run main/othervm -Xmx64m LargeBesideOthers
+ * @run main/othervm -Xmx64m LargeBesideOthers 4 32 48
+ * @run main/othervm -Xmx1g LargeBesideOthers 1 0 1016
  */
 
 import heap.Check;
@@ -13,17 +15,16 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 public class LargeBesideOthers {
-    private static final int THREADS = 4;
     private static final int REQUESTS = 5;
 
     /** Collections for each refusal: to fill the heap, to throw soft references away, and those that the other threads ask for meanwhile. */
     private static final int MAX_COLLECTIONS = 20;
 
     public static void main(String[] args) throws Exception {
-        byte[][] half = new byte[32][Heap.MIB];
+        byte[][] live = new byte[Integer.parseInt(args[1])][Heap.MIB];
         AtomicBoolean done = new AtomicBoolean();
         List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < THREADS; i++) {
+        for (int i = 0; i < Integer.parseInt(args[0]); i++) {
             Thread thread = new Thread(() -> {
                 while (!done.get()) {
                     Heap.churn(Heap.MIB);
@@ -34,19 +35,19 @@ public class LargeBesideOthers {
             threads.add(thread);
         }
         for (int i = 0; i < REQUESTS; i++) {
-            refuse();
+            refuse(Integer.parseInt(args[2]));
         }
         done.set(true);
         for (Thread thread : threads) {
             thread.join();
         }
-        Check.equal(32, half.length, "rows of the array that fills half of the heap");
+        Check.equal(args[1], Integer.toString(live.length), "MiB that are alive");
     }
 
-    private static void refuse() {
+    private static void refuse(int mib) {
         long before = Heap.collections();
         try {
-            byte[] array = new byte[48 * Heap.MIB];
+            byte[] array = new byte[mib * Heap.MIB];
             throw new AssertionError("there is no room for " + array.length + " bytes");
         } catch (OutOfMemoryError e) {
             Check.equal("Java heap space", e.getMessage(), "the message");

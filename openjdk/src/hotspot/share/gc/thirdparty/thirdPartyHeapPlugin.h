@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 10
+#define THIRD_PARTY_HEAP_ABI_VERSION 11
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -267,7 +267,6 @@ typedef struct ThirdPartyHeapVMTable {
 
   /* All bound mutators. Call only while mutators are stopped or under no concurrency that ends threads. */
   void (*mutators_do)(void (*visit)(void* context, ThirdPartyHeapMutator* mutator, ThirdPartyHeapThread* thread), void* context);
-  uint64_t (*number_of_mutators)(void);
 
   /* Roots; only inside a collection. */
   void (*scan_thread_roots)(ThirdPartyHeapThread* thread, const ThirdPartyHeapRootSink* sink);

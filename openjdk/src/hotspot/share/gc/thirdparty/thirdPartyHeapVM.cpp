@@ -99,12 +99,6 @@ static void vm_mutators_do(void (*visit)(void* context, ThirdPartyHeapMutator* m
   }
 }
 
-static uint64_t vm_number_of_mutators() {
-  uint64_t count = 0;
-  vm_mutators_do([](void* count, ThirdPartyHeapMutator*, ThirdPartyHeapThread*) { (*(uint64_t*)count)++; }, &count);
-  return count;
-}
-
 static void vm_scan_thread_roots(ThirdPartyHeapThread* thread, const ThirdPartyHeapRootSink* sink) {
   ThirdPartyHeapRoots::scan_thread(((Thread*)thread)->as_Java_thread(), sink);
 }
@@ -183,7 +177,6 @@ const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
     vm_resume_mutators,
     vm_block_for_gc,
     vm_mutators_do,
-    vm_number_of_mutators,
     vm_scan_thread_roots,
     ThirdPartyHeapRoots::scan,
     vm_prepare_for_roots_re_scanning,
