@@ -152,10 +152,14 @@ def _first_baseline(whole: Grid) -> str | None:
 def _with_blocks(builds: dict[str, dict]) -> dict[str, dict]:
     """The builds, those of one plugin with the same blocks and accounting: plans that sweep in place all use its allocator, and
     only those of MarkSweep have them recorded."""
-    known = {each["running-ng"].split("|mmtk_gc-")[0]: each for each in builds.values() if each.get("block")}
+
+    def plugin(build: dict) -> str:
+        return build.get("running-ng", "").split("|mmtk_gc-")[0]
+
+    known = {plugin(each): each for each in builds.values() if each.get("block")}
     shared = {}
     for name, each in builds.items():
-        of_plugin = known.get(each["running-ng"].split("|mmtk_gc-")[0]) if each["plan"].endswith("MarkSweep") else None
+        of_plugin = known.get(plugin(each)) if each.get("plan", "").endswith("MarkSweep") else None
         shared[name] = {**each, **{fact: of_plugin[fact] for fact in ("block", "accounting")}} if of_plugin else each
     return shared
 

@@ -84,7 +84,7 @@ def test_a_baseline_of_zero_is_none_and_nothing_measured_has_no_plot():
 def test_minheaps_have_a_plot_for_each_number_of_threads():
     rows = [row("minheap", 3 + threads, threads=threads, heap=None, iteration=0) for threads in (1, 24)]
     (cell,) = overview.data(tidy.frame(rows))["cells"]
-    assert [panel["title"] for panel in cell["panels"]] == ["Minheap, 1 threads", "Minheap, 24 threads"]
+    assert [panel["title"] for panel in cell["panels"]] == ["Minheap, 1 thread", "Minheap, 24 threads"]
     assert cell["panels"][1]["values"] == [[27, None, None]]
 
 
