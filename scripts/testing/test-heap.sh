@@ -39,6 +39,7 @@ if [[ ${DEBUG:-} ]]; then
   if ! (($#)); then
     # A stress test charges whole blocks: this run does not.
     check "immix-page-sanity, Immix" passes immix-page-sanity plan=Immix 1 4 -Xms16m -Xmx16m
+    check "ms-64k-sanity, MarkSweep, checks in compiled code" passes ms-64k-sanity plan=MarkSweep 1 4 -XX:+VerifyOops
     set -- stock-sanity:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} \
       ms-64k-sanity:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep} immix-page-sanity:{Immix,StickyImmix,ConcurrentImmix}
   fi
