@@ -23,19 +23,20 @@ pub fn bind_workers(options: &mut Options, workers: usize) {
     }
 }
 
-/// Whether the process may run on all processors that the option `thread_affinity` names. The system ignores others of a set.
+/// Whether the process may run on all processors that the option `thread_affinity` names, if the system says on which it may. The
+/// system ignores others of a set.
 pub fn is_possible(options: &Options) -> bool {
     match &*options.thread_affinity {
         AffinityKind::OsDefault => true,
         AffinityKind::RoundRobin(named) | AffinityKind::AllInSet(named) => {
             let allowed = processors();
-            named.iter().all(|processor| allowed.contains(processor))
+            allowed.is_empty() || named.iter().all(|processor| allowed.contains(processor))
         }
     }
 }
 
 /// The processors that the calling thread may run on; none if the system does not say.
-fn processors() -> Vec<u16> {
+pub fn processors() -> Vec<u16> {
     // SAFETY: all zero is an empty set, and the system writes no more than its size.
     let (set, status) = unsafe {
         let mut set: libc::cpu_set_t = mem::zeroed();
