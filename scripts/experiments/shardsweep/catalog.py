@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -108,8 +109,8 @@ def _build(loaded: Configuration, name: str, config: str) -> Build:
     flags = _flags(modifiers)
     plugin = next((flag.removeprefix(PLUGIN_FLAG) for flag in flags if flag.startswith(PLUGIN_FLAG)), None)
     facts = _plugin_facts(runtime, plugin) if plugin else {}
-    # The block size of a plugin is that of its mark-sweep space: other plans have their own.
-    blocks = facts if plan == "MarkSweep" else {}
+    # The block size of a plugin is that of its mark-sweep space, which generational and concurrent mark-sweep have too.
+    blocks = facts if plan.endswith("MarkSweep") else {}
     return Build(
         name,
         config,
@@ -241,6 +242,7 @@ def check_benchmarks(suite: str, names: list[str], size: str | None) -> None:
             raise UserError(f"suite {suite} has no benchmark {name}: there are {', '.join(known)}")
 
 
+@cache
 def _listed(java: Path, jar: Path, suite: str, size: str | None) -> list[str]:
     """The benchmarks that a jar lists. Raises UserError where it refuses the size."""
     command = [java, "-jar", jar, *(("-s", size) if size else ()), "-l"]

@@ -318,9 +318,11 @@ def _measure(wanted: Grid, options: argparse.Namespace, name: str) -> int:
 
 def _grid_of(folder: Path) -> Grid:
     """The grid of a sweep. Raises UserError for another folder."""
-    from shardsweep import point, report
+    from shardsweep import point
 
     if not (folder / point.GRID_FILE).is_file():
+        from shardsweep import report
+
         tables = folder / report.TABLES
         where = f"; its tables are in {tables}" if tables.is_file() else ""
         raise UserError(f"{folder} is not the folder of a sweep: it has no {point.GRID_FILE}{where}")

@@ -202,7 +202,7 @@ def resident(table: pd.DataFrame) -> list[Figure]:
             seconds = first.loc[first["metric"] == "sample.time", "value"] / 1000
             held = first.loc[first["metric"] == "sample.resident", "value"]
             series.append(Series(build, _floats(seconds), _floats(held), markers=False))
-        title = f"{benchmark}, {threads_text(threads)} threads, {heap} MiB: resident memory"
+        title = f"{benchmark}, {threads_named(threads)}, {heap} MiB: resident memory"
         name = _slug(f"rss-{benchmark}-{threads_text(threads)}-{heap}")
         found.append(Figure(name, title, "seconds", "resident (MiB)", series))
     return found
@@ -211,6 +211,12 @@ def resident(table: pd.DataFrame) -> list[Figure]:
 def threads_text(threads) -> str:
     """A number of threads as text; a missing one is the benchmark's own."""
     return "default" if pd.isna(threads) else str(threads)
+
+
+def threads_named(threads) -> str:
+    """The same with its noun."""
+    text = threads_text(threads)
+    return f"{text} {'thread' if text == '1' else 'threads'}"
 
 
 def _lines(table: pd.DataFrame, axis: str, value: str) -> list[Series]:

@@ -9,10 +9,10 @@ import pandas as pd
 
 from shardsweep import analysis, draw, figures
 
-# Where it was measured it is what the benchmark is for, and comes first.
-LATENCY = "latency.metered.p99"
-# The measurements that have a plot, of `figures.METRICS`, in this order.
+# The measurements that have a plot, of `figures.METRICS`, in this order. Where latencies were measured they are what the
+# benchmark is for.
 SHOWN = (
+    "latency.metered.p99",
     "time.total",
     "cpu.total",
     "time.mutator",
@@ -20,7 +20,6 @@ SHOWN = (
     "collections",
     "pause.max",
     "resident.peak",
-    LATENCY,
 )
 TITLES = {metric: (title, unit) for metric, title, unit in figures.METRICS}
 TIME, MEMORY = "time.total", "resident.peak"
@@ -43,20 +42,13 @@ def data(table: pd.DataFrame, baseline: str | None = None) -> dict:
     return {"cells": cells, "scatters": scatters, "looks": looks, "baseline": baseline if baseline in builds else None}
 
 
-def threads_named(threads: int) -> str:
-    """A number of threads with its noun."""
-    told = figures.threads_text(threads)
-    return f"{told} thread" if told == "1" else f"{told} threads"
-
-
 def _cells(last: pd.DataFrame) -> Iterable[dict]:
     """The plots of each benchmark, number of threads and heap size."""
     for (benchmark, threads, heap), cell in last.groupby(analysis.CELL, sort=False, dropna=False):
-        shown = sorted(SHOWN, key=lambda metric: metric != LATENCY)
-        panels = [_panel(cell, metric, *TITLES[metric]) for metric in shown]
+        panels = [_panel(cell, metric, *TITLES[metric]) for metric in SHOWN]
         panels = [panel for panel in panels if panel["builds"]]
         if panels:
-            name = f"{benchmark}, {threads_named(threads)}, {heap} MiB"
+            name = f"{benchmark}, {figures.threads_named(threads)}, {heap} MiB"
             yield {"name": name, "panels": panels}
 
 
@@ -65,7 +57,7 @@ def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
     rows = table[table["metric"] == "minheap"]
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
         panels = [
-            _panel(group, "minheap", f"Minheap, {threads_named(threads)}", "MiB")
+            _panel(group, "minheap", f"Minheap, {figures.threads_named(threads)}", "MiB")
             for threads, group in of_benchmark.groupby("threads", dropna=False)
         ]
         panels = [panel for panel in panels if panel["builds"]]
@@ -113,7 +105,7 @@ def _scatters(last: pd.DataFrame) -> Iterable[dict]:
         if both.empty:
             continue
         yield {
-            "name": f"{benchmark}, {threads_named(threads)}",
+            "name": f"{benchmark}, {figures.threads_named(threads)}",
             "builds": [
                 {
                     "name": build,

@@ -134,7 +134,7 @@ def _page(folder: Path, whole: Grid, found: list[Section], table: pd.DataFrame, 
             ("packages", packages),
             *((f"jar of suite {suite}", f"SHA-256 {digest}") for suite, digest in facts.get("jars", {}).items()),
         ],
-        builds=list(_with_blocks(facts["builds"]).items()),
+        builds=list(facts["builds"].items()),
         grid=grid.dump(whole),
         commands=_commands(folder, points),
         overview=overview.data(table, _first_baseline(whole)),
@@ -147,21 +147,6 @@ def _first_baseline(whole: Grid) -> str | None:
     """What the page is relative to at first: where heaps are multiples of minheaps, each program's time says little alone."""
     by_heap = whole.perf_by_heap
     return by_heap.baseline if by_heap and by_heap.factors else None
-
-
-def _with_blocks(builds: dict[str, dict]) -> dict[str, dict]:
-    """The builds, those of one plugin with the same blocks and accounting: plans that sweep in place all use its allocator, and
-    only those of MarkSweep have them recorded."""
-
-    def plugin(build: dict) -> str:
-        return build.get("running-ng", "").split("|mmtk_gc-")[0]
-
-    known = {plugin(each): each for each in builds.values() if each.get("block")}
-    shared = {}
-    for name, each in builds.items():
-        of_plugin = known.get(plugin(each)) if each.get("plan", "").endswith("MarkSweep") else None
-        shared[name] = {**each, **{fact: of_plugin[fact] for fact in ("block", "accounting")}} if of_plugin else each
-    return shared
 
 
 def _progress(folder: Path, points: list[grid.Point]) -> str:
