@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the parts of the allocator cost: the pop, the refill by growth, by sweep and by adoption, and
-//! the release of a chunk. `cargo bench --bench policy`.
+//! the release of a chunk. `cargo bench --features bench --bench policy`.
 #![allow(missing_docs)]
 
 #[path = "../tests/common/mod.rs"]
