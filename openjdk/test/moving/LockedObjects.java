@@ -89,7 +89,12 @@ public class LockedObjects {
         for (int i = 0; i < 20_000; i++) {
             Object lock = new Object();
             synchronized (lock) {
-                lock.wait(0, 1);
+                // Both inflate. A wait takes a millisecond.
+                if (i % 20 == 0) {
+                    lock.wait(0, 1);
+                } else {
+                    System.identityHashCode(lock);
+                }
             }
             kept[i % kept.length] = lock;
             if (i % 5000 == 0) {

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 BUILDS = ["ms-64k", "stock-MarkSweep"]
 COMMON = {"size": "small", "builds": BUILDS, "threads": [1]}
 GRID = {
-    "minheap": {**COMMON, "iterations": 1, "attempts": 1, "start": 32, "largest": 64, "limit": 30},
+    "minheap": {**COMMON, "iterations": 1, "attempts": 1, "start": 6, "largest": 64, "limit": 30},
     "perf-by-heap": {**COMMON, "baseline": "ms-64k", "heaps": [48], "invocations": 1, "iterations": 2, "limit": 120},
 }
 
