@@ -3,14 +3,41 @@
 #
 # Runs the tests, in the order in which a failure shows soonest, and stops at the first that fails. Run by `make test`. In no
 # step are miri.sh, which needs a toolchain that Debian has not, jcstress.sh, stress.sh, soak.sh, and jtreg.sh with TESTS=full or jdk.
-# Usage: test.sh [STEP...]     (default: all of them); test.sh --quick: what `make check` runs
+# Usage: test.sh [STEP...]     (default: all of them); test.sh --quick: what `make check` runs. STEP+STEP: both at once
 set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
 source ../building/rust.sh
 
-STEPS=(shell lint rust malloc java build image code bad-input faults heap counters debug python jtreg)
+# Together are steps that do not keep two processors busy alone. Nothing is beside `counters`: it counts page faults.
+STEPS=(shell lint rust malloc+java build image code bad-input faults+heap counters debug python jtreg)
 QUICK=(shell lint rust-units build code bad-input counters python-quick)
+
+# Of the tests in Python, those that take about half of the time.
+SWEEPS=(tests/test_kubernetes.py tests/test_slurm.py tests/test_sweep.py)
+
+# at_once COMMAND...: runs them side by side, and shows what each has said once it has ended, in their order. Fails if one does.
+at_once() {
+  local folder command words i pids=() status=0
+  folder=$(mktemp -d)
+  # With job control each is a process group of its own, which can be ended with all that it has started.
+  set -m
+  for command in "$@"; do
+    read -ra words <<<"$command"
+    "${words[@]}" >"$folder/${#pids[@]}" 2>&1 </dev/null &
+    pids+=($!)
+  done
+  set +m
+  # shellcheck disable=SC2064 # as they are now
+  trap "kill -- ${pids[*]/#/-} 2>/dev/null || true; rm -rf '$folder'" EXIT
+  for i in "${!pids[@]}"; do
+    wait "${pids[i]}" || status=$?
+    cat "$folder/$i"
+    ((status == 0)) || exit "$status"
+  done
+  trap - EXIT
+  rm -rf "$folder"
+}
 
 test_shell() {
   need_packages shellcheck patch rsync
@@ -42,8 +69,10 @@ test_python() {
   need_packages python3 python3-venv chromium slurm-wlm munge procps curl unzip openssl rsync openjdk-17-jdk-headless
   python3 -m unittest discover -s . -p 'test_*.py'
   ../experiments/venv.sh
-  (cd ../experiments && "$OUT/venv/bin/python" -m pytest -q)
+  at_once "pytests ${SWEEPS[*]}" "pytests ${SWEEPS[*]/#/--ignore=}"
 }
+
+pytests() { (cd ../experiments && "$OUT/venv/bin/python" -m pytest -q "$@"); }
 
 test_rust() {
   need_packages gcc libc6-dev
@@ -51,9 +80,11 @@ test_rust() {
   ../building/patch-crate.sh
   cargo test --manifest-path "$ROOT/Cargo.toml" --workspace --target-dir "$OUT/cargo"
   cargo test --manifest-path "$ROOT/Cargo.toml" --package shardsweep-mmtk --features block-64k --target-dir "$OUT/cargo"
-  cargo test --manifest-path "$ROOT/Cargo.toml" --package shardsweep-policy --features secure --test malloc --target-dir "$OUT/cargo-secure"
+  # Of the whole workspace, for the same features of the dependencies: they are compiled once.
+  cargo test --manifest-path "$ROOT/Cargo.toml" --workspace --features shardsweep-malloc/secure --test malloc --target-dir "$OUT/cargo"
   # The lock-free parts under every interleaving.
-  RUSTFLAGS="--cfg loom" cargo test --manifest-path "$ROOT/policy/Cargo.toml" --release --features malloc --test loom --test loom_malloc --target-dir "$OUT/cargo-loom"
+  CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 RUSTFLAGS="--cfg loom" \
+    cargo test --manifest-path "$ROOT/policy/Cargo.toml" --release --features malloc --test loom --test loom_malloc --target-dir "$OUT/cargo-loom"
 }
 
 test_rust-units() {
@@ -72,8 +103,8 @@ test_java() {
 
 test_build() {
   ../building/jdk.sh
-  ../building/plugin.sh stock ms-64k
-  ../building/lusearch.sh
+  # What the plugins are linked by has one thread.
+  at_once "../building/plugin.sh stock ms-64k" ../building/lusearch.sh
 }
 
 test_image() { ./test-image.sh; }
@@ -112,14 +143,25 @@ test_jtreg() {
 }
 
 [[ ${1-} != --quick ]] || { shift; set -- "${QUICK[@]}" "$@"; }
-for step in "$@"; do
-  [[ $(type -t "test_$step") == function ]] || die "there is no step '$step': ${STEPS[*]} rust-units python-quick"
+IFS='+ ' read -ra asked <<<"$*"
+for step in "${asked[@]}"; do
+  [[ $(type -t "test_$step") == function ]] || die "there is no step '$step': ${STEPS[*]//+/ } rust-units python-quick"
 done
 (($#)) || set -- "${STEPS[@]}"
+
+run_step() {
+  local started=$SECONDS
+  say "== $1"
+  "test_$1"
+  say "== $1 passed in $((SECONDS - started)) s"
+}
+
 for step in "$@"; do
-  say "== $step"
-  started=$SECONDS
-  "test_$step"
-  say "== $step passed in $((SECONDS - started)) s"
+  IFS=+ read -ra together <<<"$step"
+  if ((${#together[@]} == 1)); then
+    run_step "$step"
+  else
+    at_once "${together[@]/#/run_step }"
+  fi
 done
 say "all passed: $*"
