@@ -10,7 +10,7 @@ source ../lib.sh
 source ../building/rust.sh
 
 # Together are steps that do not keep two processors busy alone. Nothing is beside `counters`: it counts page faults.
-STEPS=(shell lint rust malloc+java build image code bad-input faults+heap counters debug python jtreg)
+STEPS=(shell lint rust malloc+java build image code bad-input faults heap counters debug python jtreg)
 QUICK=(shell lint rust-units build code bad-input counters python-quick)
 
 # Of the tests in Python, those that take about half of the time.
