@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 const CHUNKS: usize = 8;
 const OBJECT: usize = 48;
 
-/// A heap that is full of objects of `OBJECT` bytes, with their addresses.
-fn full<C: Config>() -> (Space<C>, Mutator, Vec<usize>) {
-    let space = Space::new(CHUNKS, usize::MAX);
+/// A heap that is full of objects of `OBJECT` bytes, with their addresses. Threads share blocks from half of `limit` pages on.
+fn full<C: Config>(limit: usize) -> (Space<C>, Mutator, Vec<usize>) {
+    let space = Space::new(CHUNKS, limit);
     let mut mutator = Mutator::default();
     let bin = Bin::holding(OBJECT);
     let cells = std::iter::from_fn(|| space.alloc(&mut mutator, bin)).collect();
@@ -33,17 +33,22 @@ fn name<C: Config>(what: &str) -> String {
     format!("{what}/{}k{suffix}", C::BLOCK_BYTES >> 10)
 }
 
-/// Fills the heap over and over, from empty (growth alone) and from half full (sweeping alone). One
-/// element is one object, and the time holds no collection.
+/// Fills the heap over and over, from empty (growth alone) and from half full (sweeping alone), in the latter case also where
+/// threads share blocks. One element is one object, and the time holds no collection.
 fn allocate<C: Config>(criterion: &mut Criterion) {
-    let (space, mut mutator, cells) = full::<C>();
-    let mut numbers = Numbers(1);
-    let half: Vec<_> = cells
-        .iter()
-        .copied()
-        .filter(|_| numbers.below(2) == 0)
-        .collect();
-    for (what, live) in [("grow", &[][..]), ("sweep half", &half)] {
+    let pages = CHUNKS * CHUNK_BYTES / PAGE_BYTES;
+    for (what, limit, survivors) in [
+        ("grow", usize::MAX, 0),
+        ("sweep half", usize::MAX, 1),
+        ("share half", pages, 1),
+    ] {
+        let (space, mut mutator, cells) = full::<C>(limit);
+        let mut numbers = Numbers(1);
+        let live: Vec<_> = cells
+            .iter()
+            .copied()
+            .filter(|_| numbers.below(2) < survivors)
+            .collect();
         space.mark(live.iter().copied());
         let mut group = criterion.benchmark_group("allocate");
         group.sample_size(10);
@@ -83,7 +88,7 @@ fn pop(criterion: &mut Criterion) {
 
 /// The policy's own work at the end of a collection.
 fn release<C: Config>(criterion: &mut Criterion) {
-    let (space, mut mutator, cells) = full::<C>();
+    let (space, mut mutator, cells) = full::<C>(usize::MAX);
     let mut numbers = Numbers(1);
     space.mark(cells.iter().copied().filter(|_| numbers.below(3) == 0));
     let mut group = criterion.benchmark_group("release");
@@ -122,9 +127,12 @@ fn large(criterion: &mut Criterion) {
     const OBJECT_PAGES: NonZeroUsize = NonZeroUsize::new(100).unwrap();
     let space = Space::<Blocks64K>::new(SPLIT + 4, usize::MAX);
     let mut mutator = Mutator::default();
-    let cells: Vec<_> = std::iter::from_fn(|| space.alloc_large(&mut mutator, NonZeroUsize::MIN)).collect();
+    let cells: Vec<_> =
+        std::iter::from_fn(|| space.alloc_large(&mut mutator, NonZeroUsize::MIN)).collect();
     let lowest = cells.iter().min().unwrap();
-    let split = |cell: &usize| (cell - lowest) < SPLIT * CHUNK_BYTES && (cell - lowest) / PAGE_BYTES % 64 == 0;
+    let split = |cell: &usize| {
+        (cell - lowest) < SPLIT * CHUNK_BYTES && (cell - lowest) / PAGE_BYTES % 64 == 0
+    };
     let live: Vec<_> = cells.iter().copied().filter(split).collect();
     let mut time = |_| {
         space.mark(live.iter().copied());

@@ -75,6 +75,8 @@ pub struct Block {
     live: AtomicU32,
     /// Those cells, and all handed out since.
     used: AtomicU32,
+    /// How many free cells were put back.
+    put: AtomicU32,
     bin: AtomicU8,
     state: AtomicU8,
     /// Whether the OS may hold pages that are not open.
@@ -213,6 +215,7 @@ impl Block {
         self.swept.store(first as u32, Relaxed);
         self.live.store(0, Relaxed);
         self.used.store(0, Relaxed);
+        self.put.store(0, Relaxed);
         self.bin.store(bin.index() as u8, Relaxed);
         self.dirty.store(false, Relaxed);
     }
@@ -222,6 +225,11 @@ impl Block {
         self.init_survivor(start, Bin::from_index(0), pages, 0);
         self.used.store(1, Relaxed);
         self.set_state(State::Large);
+    }
+
+    /// Notes at a page at which no block begins that it is of the large object at `start`.
+    pub(crate) fn note_within(&self, start: usize) {
+        self.start.store(start, Relaxed);
     }
 
     /// Notes that the large object is live.
@@ -278,20 +286,21 @@ impl Block {
     }
 
     fn take_back(&self) -> Option<Cells> {
-        let (list, bump) = (self.free.load(Relaxed), self.bump());
-        if list == 0 && bump.is_empty() {
+        let (list, bump, count) = (self.free.load(Relaxed), self.bump(), self.put.load(Relaxed));
+        if count == 0 {
             return None;
         }
         self.free.store(0, Relaxed);
         self.bump_end.store(self.bump.load(Relaxed), Relaxed);
-        let count = self.count(list, &bump);
+        self.put.store(0, Relaxed);
         Some(Cells { bump, list, count })
     }
 
     /// Takes back what is left of cells that came from this block.
-    pub(crate) fn put_back(&self, list: usize, bump: Range<usize>) {
-        let count = self.count(list, &bump);
+    pub(crate) fn put_back(&self, cells: Cells) {
+        let Cells { list, bump, count } = cells;
         self.free.store(list, Relaxed);
+        self.put.store(count, Relaxed);
         self.bump.store(
             (bump.start.max(self.start()) - self.start()) as u32,
             Relaxed,
@@ -301,16 +310,10 @@ impl Block {
         self.used.store(self.used_cells() - count, Relaxed);
     }
 
-    fn count(&self, list: usize, bump: &Range<usize>) -> u32 {
-        (cells(list).count() + bump.len() / self.bin().cell_bytes()) as u32
-    }
-
     /// Whether there may be a free cell on open pages.
     pub(crate) fn is_reusable(&self) -> bool {
         let end = self.first.load(Relaxed) + self.capacity() * self.bin().cell_bytes() as u32;
-        self.swept() < end as usize
-            || self.free.load(Relaxed) != 0
-            || self.bump.load(Relaxed) != self.bump_end.load(Relaxed)
+        self.swept() < end as usize || self.put.load(Relaxed) != 0
     }
 
     /// Finds dead cells, from where it stopped the last time: short stretches are linked until there is enough of
@@ -529,8 +532,7 @@ mod tests {
     fn cells_put_back_are_taken_first() {
         let one = OneBlock::new(Bin::holding(1024));
         let cells = one.block.open(1);
-        one.block
-            .put_back(0, cells.bump.start + 1024..cells.bump.end);
+        one.block.put_back(cells.split(1, 1024).1);
         assert_eq!(one.block.used_cells(), 1);
         assert!(one.block.is_reusable());
         assert_eq!(one.swept(&one.block), [1024, 2048, 3072]);

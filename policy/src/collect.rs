@@ -15,6 +15,7 @@ use crate::config::{Accounting, Config, LOG_PAGE_BYTES};
 use crate::directory::{Chunk, Page};
 use crate::heap::Heap;
 use crate::marks::ones;
+use crate::pages::CHUNK_PAGES;
 use crate::size_class::{Bin, MAX_BINS};
 use crate::stack::Chain;
 use std::ops::{AddAssign, Range};
@@ -98,7 +99,9 @@ impl<C: Config> Heap<C> {
 
     /// Empties the pools of blocks that are about to be released; [`Heap::release_chunks`] fills them again.
     pub fn begin_release(&self, scope: Scope) {
-        self.searched.reset();
+        if scope == Scope::Full {
+            self.searched.reset();
+        }
         self.given_up.iter().for_each(|pool| pool.clear());
         self.growing.iter().for_each(|pool| pool.clear());
         if scope == Scope::Full {
@@ -122,6 +125,10 @@ impl<C: Config> Heap<C> {
                     State::Large => self.release_large(page, block, &mut released),
                     _ => self.release_block(chunk, page, block, &mut released, &mut reusable),
                 }
+            }
+            // After a full one all searches begin at the lowest chunk.
+            if scope == Scope::Young && starts.iter().any(|&word| word != 0) {
+                self.searched.begin_at(chunk, CHUNK_PAGES, true);
             }
         }
         released.uncharged_pages -= released.charged_pages;

@@ -240,19 +240,18 @@ impl<C: Config> Directory<C> {
 
     /// The page at which the block or the large object begins that `page` is of.
     pub fn start_of(&self, page: Page) -> Page {
-        let mut word = page / 64;
-        let mut up_to = u64::MAX >> (63 - page % 64);
-        loop {
-            let first = word * 64;
-            let starts = &self.chunk_of(first).starts[first % CHUNK_PAGES / 64];
-            let starts = starts.load(Relaxed) & up_to;
+        let (in_chunk, first) = (page % CHUNK_PAGES, page - page % CHUNK_PAGES);
+        let state = self.chunk_of(page);
+        let mut up_to = u64::MAX >> (63 - in_chunk % 64);
+        for word in (0..=in_chunk / 64).rev() {
+            let starts = state.starts[word].load(Relaxed) & up_to;
             if starts != 0 {
-                return first + starts.ilog2() as usize;
+                return first + word * 64 + starts.ilog2() as usize;
             }
-            // A large object may begin chunks before.
-            word -= 1;
             up_to = u64::MAX;
         }
+        // A large object that begins chunks before.
+        (self.header(first).start() - self.base) >> LOG_PAGE_BYTES
     }
 
     /// The block that `link` leads to.

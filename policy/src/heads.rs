@@ -147,10 +147,16 @@ impl Heads {
         self.refilled_bytes += u64::from(cells.count) * bin.cell_bytes() as u64;
     }
 
-    /// Takes what `bin` has: its list and its bump region.
-    pub(crate) fn take(&mut self, bin: Bin) -> (usize, Range<usize>) {
+    /// Takes what `bin` has.
+    pub(crate) fn take(&mut self, bin: Bin) -> Cells {
         let head = std::mem::take(&mut self.bins[bin.index()]);
-        (head.free, head.cursor..head.end)
+        let (list, bump) = (head.free, head.cursor..head.end);
+        let count = cells(list).count() + bump.len() / bin.cell_bytes();
+        Cells {
+            bump,
+            list,
+            count: count as u32,
+        }
     }
 
     /// Empties all heads.

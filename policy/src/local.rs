@@ -129,6 +129,11 @@ impl Local {
         heap.directory
             .header(run.pages.start)
             .init_large(start, pages.get());
+        // Where the object begins is found from each chunk that it reaches into, see `Directory::start_of`.
+        let next_chunk = (run.pages.start + 1).next_multiple_of(CHUNK_PAGES);
+        for page in (next_chunk..run.pages.end).step_by(CHUNK_PAGES) {
+            heap.directory.header(page).note_within(start);
+        }
         heap.directory.set_start(run.pages.start);
         heap.directory.set_young(run.pages.start);
         if heap.allocates_marked() {
@@ -187,7 +192,7 @@ impl Local {
     fn share<C: Config>(&mut self, heap: &Heap<C>, bin: Bin, cells: Cells) -> Cells {
         let link = std::mem::replace(&mut self.current[bin.index()], NONE);
         let (few, rest) = cells.split(SHARED_BYTES.div_ceil(bin.cell_bytes()), bin.cell_bytes());
-        heap.block(link).put_back(rest.list, rest.bump);
+        heap.block(link).put_back(rest);
         heap.publish(link);
         few
     }
@@ -248,11 +253,11 @@ impl Local {
             if heap.allocates_marked() {
                 heap.marks.clear(heads.cells(bin));
             }
-            let (list, bump) = heads.take(bin);
+            let cells = heads.take(bin);
             let current = std::mem::replace(&mut self.current[bin.index()], NONE);
             // Of a block that is shared, what the thread has at hand is found dead by the next collection.
             if current != NONE {
-                heap.block(current).put_back(list, bump);
+                heap.block(current).put_back(cells);
                 heap.retire(current);
             }
         }

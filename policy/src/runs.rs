@@ -39,7 +39,10 @@ impl LongSearch {
     }
 
     fn unpack(word: usize) -> (usize, usize) {
-        (word & ((1 << Self::LENGTH_BITS) - 1), word >> Self::LENGTH_BITS)
+        (
+            word & ((1 << Self::LENGTH_BITS) - 1),
+            word >> Self::LENGTH_BITS,
+        )
     }
 
     /// The chunk from which a run of `pages` pages has to be searched for.
@@ -112,7 +115,7 @@ impl Searched {
 
     /// Has searches come to `chunk` again, where a run of `pages` pages has become free. Together with its neighbours
     /// it may be longer, which the next collection finds out.
-    fn begin_at(&self, chunk: Chunk, pages: usize, dirty: bool) {
+    pub fn begin_at(&self, chunk: Chunk, pages: usize, dirty: bool) {
         let first = if dirty { Source::Dirty } else { Source::Split } as usize;
         let places = (pages >= HUGE_PAGES).then_some(&self.places);
         for below in self.runs[first..]
@@ -327,7 +330,7 @@ impl<C: Config> Heap<C> {
         }
     }
 
-    /// As [`Heap::give`], for a collection, after which all searches begin at the lowest chunk.
+    /// As [`Heap::give`], for a collection, which says itself where searches begin after it.
     pub(crate) fn give_in_pause(&self, run: Range<Page>, dirty: bool) {
         if dirty {
             self.dirty_pages.fetch_add(run.len(), Relaxed);

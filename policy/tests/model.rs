@@ -490,3 +490,16 @@ against_the_model! {
     concurrent_64k: 16, false, concurrent_step, Concurrent;
     concurrent_64k_whole: 16, true, concurrent_step, Concurrent;
 }
+
+#[test]
+fn runs_that_a_partial_collection_has_freed_are_found() {
+    for pages in [1, 100, 1000, 2500].map(|pages| NonZeroUsize::new(pages).unwrap()) {
+        let space = Space::<Blocks64K>::new(8, usize::MAX);
+        let mut mutator = Mutator::default();
+        let mut fill = || std::iter::from_fn(|| space.alloc_large(&mut mutator, pages)).count();
+        let objects = fill();
+        assert_eq!(fill(), 0);
+        space.release_scope(Scope::Young, std::iter::empty());
+        assert_eq!(fill(), objects, "objects of {pages} pages");
+    }
+}
