@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use shardsweep_policy::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
 const THREADS: usize = 4;
@@ -395,7 +396,7 @@ impl<C: Config> Model<C> {
             for page in pages {
                 let word = (page * PAGE_BYTES - self.space.base) / 512;
                 let bits = &self.space.old_bits()[word..][..PAGE_BYTES / 512];
-                let ones: u32 = bits.iter().map(|word| word.count_ones()).sum();
+                let ones: u32 = bits.iter().map(|word| word.load(SeqCst).count_ones()).sum();
                 let start = page * PAGE_BYTES;
                 assert_eq!(ones as usize, kept.range(start..start + PAGE_BYTES).count());
             }
@@ -414,7 +415,8 @@ impl<C: Config> Model<C> {
             let granule = (object - self.space.base) / 8;
             old_bits[granule / 64] |= 1 << (granule % 64);
         }
-        assert!(self.space.old_bits() == old_bits, "bits of old objects");
+        let found = self.space.old_bits().iter().map(|word| word.load(SeqCst));
+        assert!(found.eq(old_bits), "bits of old objects");
     }
 
     fn check(&self) {

@@ -6,9 +6,13 @@
 use shardsweep_policy::*;
 use std::alloc::{alloc, alloc_zeroed, dealloc, Layout};
 use std::num::NonZeroUsize;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::Mutex;
+
+fn clear(bits: &[AtomicU64]) {
+    bits.iter().for_each(|word| word.store(0, SeqCst));
+}
 
 /// What a thread allocates with.
 #[derive(Default)]
@@ -203,9 +207,9 @@ impl<C: Config> Space<C> {
         for chunk in self.heap.chunks() {
             for page in self.heap.forget_marked(chunk) {
                 let word = (page - self.base) / 512;
-                bits[word..][..PAGE_BYTES / 512].fill(0);
+                clear(&bits[word..][..PAGE_BYTES / 512]);
                 if and_old {
-                    self.old_bits()[word..][..PAGE_BYTES / 512].fill(0);
+                    clear(&self.old_bits()[word..][..PAGE_BYTES / 512]);
                 }
             }
         }
@@ -228,16 +232,19 @@ impl<C: Config> Space<C> {
         self.heap.set_allocates_marked(false);
     }
 
-    fn mark_bits(&self) -> &mut [u64] {
-        // SAFETY: nobody else uses the bits now.
-        unsafe { std::slice::from_raw_parts_mut(self.bits, self.chunks << 13) }
+    fn mark_bits(&self) -> &[AtomicU64] {
+        self.bits_from(0)
     }
 
     /// The bits of old objects, a word for 512 bytes.
-    pub fn old_bits(&self) -> &mut [u64] {
-        let words = self.chunks << 13;
-        // SAFETY: nobody else uses the bits now; they are behind the mark bits.
-        unsafe { std::slice::from_raw_parts_mut(self.bits.add(words), words) }
+    pub fn old_bits(&self) -> &[AtomicU64] {
+        self.bits_from(self.chunks << 13)
+    }
+
+    /// Both have as many words, the mark bits from the first on.
+    fn bits_from(&self, first: usize) -> &[AtomicU64] {
+        // SAFETY: they live as long as the space, and are used as atomics alone.
+        unsafe { std::slice::from_raw_parts(self.bits.add(first).cast(), self.chunks << 13) }
     }
 
     /// Marks the objects at `live`, and keeps all marks.
@@ -245,7 +252,7 @@ impl<C: Config> Space<C> {
         let bits = self.mark_bits();
         for cell in live {
             let granule = (cell - self.base) / 8;
-            bits[granule / 64] |= 1 << (granule % 64);
+            bits[granule / 64].fetch_or(1 << (granule % 64), SeqCst);
             // SAFETY: the heap has handed out the cell.
             unsafe { self.heap.note_marked(cell) };
         }
