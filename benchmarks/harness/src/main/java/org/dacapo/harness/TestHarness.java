@@ -38,6 +38,8 @@ public final class TestHarness {
   /** Runs {@code args}; exits with a status other than 0 when something is wrong. */
   public static void main(String[] args) {
     int status = EXIT_ERROR;
+    // Initializes the classes of an exit, which can fail once memory has run out: the status gets lost then.
+    Runtime.getRuntime().removeShutdownHook(Thread.currentThread());
     try {
       status = run(args);
     } catch (UsageException e) {
