@@ -55,9 +55,9 @@ need_packages() {
   local line="apt-get install --no-install-recommends ${missing[*]}"
   [[ $(id -u) == 0 ]] || die "Debian packages are missing; have root run: $line"
   say "installing ${missing[*]}"
-  mkdir -p "$CACHE/log"
-  {
-    flock 9
+  # A shell of its own, which ends with the lock.
+  (
+    lock apt
     # What there is to install is looked up once an hour: steps of the tests call this one after the other.
     if [[ -z $(find /run/shardsweep-apt -mmin -60 2>/dev/null) ]]; then
       run_logged "$CACHE/log/apt-update.log" apt-get update
@@ -65,7 +65,7 @@ need_packages() {
     fi
     run_logged "$CACHE/log/apt-install.log" env DEBIAN_FRONTEND=noninteractive \
       apt-get install -y --no-install-recommends "${missing[@]}"
-  } 9>"$CACHE/apt.lock"
+  )
 }
 
 # lock NAME: holds the named lock of the cache until the script ends, so that two builds never share a directory. What it says is no part

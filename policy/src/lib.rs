@@ -28,7 +28,7 @@
 //!  Block (header, outside of the block)
 //!    pages, opened     length; how many pages, from the front, are charged
 //!    first, swept      offsets of the first cell, and of the first cell that is not known to be dead or live
-//!    free, bump        what is left of a list and a region, while it is nobody's current block
+//!    free, bump, put   what is left of a list and a region, and how many cells, while it is nobody's current block
 //!    live, used        cells live at the last collection; and with those handed out since
 //! ```
 //!

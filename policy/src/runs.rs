@@ -64,8 +64,8 @@ impl LongSearch {
     }
 }
 
-/// Below which chunks a search has found nothing. Of pages that come back while it looks, it may not know until the next
-/// collection.
+/// Below which chunks a search has found nothing. Of pages that come back while it looks, it may not know until a full
+/// collection, or one that releases blocks of their chunk.
 #[derive(Debug)]
 pub(crate) struct Searched {
     /// By source and length in pages less one: no run that long.
@@ -114,7 +114,7 @@ impl Searched {
     }
 
     /// Has searches come to `chunk` again, where a run of `pages` pages has become free. Together with its neighbours
-    /// it may be longer, which the next collection finds out.
+    /// it may be longer, which the next collection that releases blocks of the chunk finds out.
     pub fn begin_at(&self, chunk: Chunk, pages: usize, dirty: bool) {
         let first = if dirty { Source::Dirty } else { Source::Split } as usize;
         let places = (pages >= HUGE_PAGES).then_some(&self.places);
