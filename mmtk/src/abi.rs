@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 11;
+pub const ABI_VERSION: u32 = 12;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -157,13 +157,14 @@ mirror! {
     16 min_heap_size: u64,
     24 moves_objects: u32,
     28 collects: u32,
-    32 supports_tlab: u32,
+    32 gives_buffers: u32,
     36 supports_compressed_oops: u32,
     40 gc_threads: u32,
     44 barrier: u32,
     48 supports_pre_touch: u32,
     52 ignores_system_gc: u32,
     56 concurrent_gc_threads: u32,
+    60 extra_header_bytes: u32,
 }
 
 /// `ThirdPartyHeapPhase`: the plugin's parts of a pause.
@@ -311,7 +312,7 @@ mirror! {
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 248;
+    Plugin = ThirdPartyHeapPluginTable, 256;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -321,7 +322,7 @@ mirror! {
     48 bind_mutator: unsafe extern "C" fn(thread: Thread) -> Mutator,
     56 destroy_mutator: unsafe extern "C" fn(mutator: Mutator),
     64 alloc: unsafe extern "C" fn(mutator: Mutator, bytes: usize) -> *mut c_void,
-    72 alloc_tlab: unsafe extern "C" fn(mutator: Mutator, min_bytes: usize, actual_bytes: *mut usize) -> *mut c_void,
+    72 take_buffer: unsafe extern "C" fn(mutator: Mutator, bytes: *mut usize) -> *mut c_void,
     80 collect: unsafe extern "C" fn(thread: Thread, exhaustive: i32) -> i32,
     88 run_worker: unsafe extern "C" fn(thread: Thread, worker: Worker),
     96 used_bytes: unsafe extern "C" fn() -> u64,
@@ -343,6 +344,7 @@ mirror! {
     224 is_emergency_collection: unsafe extern "C" fn() -> i32,
     232 snapshot_object: unsafe extern "C" fn(mutator: Mutator, object: *mut c_void),
     240 snapshot_slots: unsafe extern "C" fn(mutator: Mutator, first: *mut c_void, count: usize),
+    248 valid_object_bits: unsafe extern "C" fn() -> *mut c_void,
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

@@ -5,7 +5,9 @@ use crate::layout::WORD;
 use crate::plans::PlanInfo;
 use crate::trigger::{self, PAGE};
 use crate::{heap, OpenJDK};
-use mmtk::util::alloc::{AllocationOptions, AllocatorInfo, BumpPointer};
+use mmtk::util::alloc::{AllocationOptions, AllocatorInfo, BumpPointer, MarkCompactAllocator};
+use mmtk::util::metadata::side_metadata;
+use mmtk::util::options::PlanSelector;
 use mmtk::util::{Address, ObjectReference};
 use mmtk::{memory_manager, AllocationSemantics, Mutator};
 use std::ptr;
@@ -15,9 +17,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// large object space.
 static MAX_DEFAULT_BYTES: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// The offset of the default allocator's [`BumpPointer`] in a mutator, or [`NO_TLAB`].
-static BUMP_POINTER_OFFSET: AtomicUsize = AtomicUsize::new(NO_TLAB);
-const NO_TLAB: usize = usize::MAX;
+/// The offset of the default allocator's [`BumpPointer`] in a mutator, or [`NO_BUFFERS`].
+static BUMP_POINTER_OFFSET: AtomicUsize = AtomicUsize::new(NO_BUFFERS);
+const NO_BUFFERS: usize = usize::MAX;
+
+/// Whether the plan looks for objects in a buffer by their valid-object bits.
+static HAS_VALID_OBJECT_BITS: AtomicBool = AtomicBool::new(false);
 
 /// Whether a full heap may start a collection. Not before the VM can stop its threads, and never
 /// under NoGC.
@@ -27,6 +32,8 @@ static MAY_COLLECT: AtomicBool = AtomicBool::new(false);
 pub fn configure<const COMPRESSED: bool>(plan: &PlanInfo, is_stress_test: bool) {
     let limit = plan.constraints.max_non_los_default_alloc_bytes;
     MAX_DEFAULT_BYTES.store(limit, Ordering::Relaxed);
+    let has_valid_object_bits = plan.selector == PlanSelector::MarkCompact;
+    HAS_VALID_OBJECT_BITS.store(has_valid_object_bits, Ordering::Relaxed);
     // A stress test counts every object, which a buffer would hide.
     if plan.bump_allocation && !is_stress_test {
         let selector = memory_manager::get_allocator_mapping(
@@ -40,6 +47,27 @@ pub fn configure<const COMPRESSED: bool>(plan: &PlanInfo, is_stress_test: bool) 
             panic!("{selector:?} does not allocate by a bump pointer");
         };
         BUMP_POINTER_OFFSET.store(bump_pointer_offset, Ordering::Relaxed);
+    }
+}
+
+/// Bytes that the plan's allocator keeps for itself before each object.
+pub fn extra_header_bytes(plan: &PlanInfo) -> u32 {
+    match plan.selector {
+        // The same with narrow slots.
+        PlanSelector::MarkCompact => {
+            MarkCompactAllocator::<OpenJDK<false>>::HEADER_RESERVED_IN_BYTES as u32
+        }
+        _ => 0,
+    }
+}
+
+/// Where the valid-object bits would begin for address 0. Mark-compact finds objects by them; other
+/// plans have none.
+pub fn valid_object_bits() -> Address {
+    if HAS_VALID_OBJECT_BITS.load(Ordering::Relaxed) {
+        side_metadata::vo_bit_side_metadata_addr()
+    } else {
+        Address::ZERO
     }
 }
 
@@ -112,19 +140,18 @@ pub fn alloc_without_collection<const COMPRESSED: bool>(
     Some(object)
 }
 
-/// A buffer of at least `min_bytes` for bump allocation: its start and its bytes. None if there is
-/// none at hand: then the object is to be allocated by [`alloc`], which gets new memory for the
-/// mutator, and the rest of that is the next buffer. So Immix fills holes that are too small for a
-/// buffer one object after the other, as it does without buffers.
+/// What the mutator would bump through itself: a buffer for the VM, its start and its bytes. None if
+/// nothing is left. The next object that the buffer has no room for is allocated by [`alloc`], which
+/// gets new memory for the mutator, and what that leaves is the next buffer. So a plan's own allocator
+/// chooses where objects go, Immix among them to fill small holes.
 ///
-/// The buffer is what the mutator would bump through itself, which is left with nothing, so that no
-/// two allocate in it. It holds no object that belongs in the large object space.
-pub fn alloc_tlab<const COMPRESSED: bool>(
+/// The mutator is left with nothing, so that no two allocate in a buffer. It holds no object that
+/// belongs in the large object space. Its memory is zero if objects have extra headers.
+pub fn take_buffer<const COMPRESSED: bool>(
     mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
-    min_bytes: usize,
 ) -> Option<(Address, usize)> {
     let offset = BUMP_POINTER_OFFSET.load(Ordering::Relaxed);
-    if offset == NO_TLAB {
+    if offset == NO_BUFFERS {
         return None;
     }
     // SAFETY: mmtk says that a mutator has a bump pointer at this offset, and only the thread of
@@ -136,7 +163,7 @@ pub fn alloc_tlab<const COMPRESSED: bool>(
     };
     let start = bump_pointer.cursor;
     let bytes = (bump_pointer.limit - start).min(MAX_DEFAULT_BYTES.load(Ordering::Relaxed));
-    (bytes >= min_bytes.max(WORD)).then(|| {
+    (bytes >= WORD).then(|| {
         bump_pointer.cursor += bytes;
         (start, bytes)
     })

@@ -55,7 +55,7 @@ static PLUGIN: Plugin = Plugin {
     bind_mutator,
     destroy_mutator,
     alloc,
-    alloc_tlab,
+    take_buffer,
     collect,
     run_worker,
     used_bytes,
@@ -77,6 +77,7 @@ static PLUGIN: Plugin = Plugin {
     is_emergency_collection,
     snapshot_object,
     snapshot_slots,
+    valid_object_bits,
 };
 
 /// Writes `message` as a C string of at most `size` bytes.
@@ -196,7 +197,8 @@ unsafe extern "C" fn configure(
                 min_heap_size: info.min_heap_size as u64,
                 moves_objects: info.constraints.moves_objects.into(),
                 collects: info.constraints.collects_garbage.into(),
-                supports_tlab: (info.bump_allocation && !settings.is_stress_test()).into(),
+                gives_buffers: (info.bump_allocation && !settings.is_stress_test()).into(),
+                extra_header_bytes: allocation::extra_header_bytes(info),
                 // A malloc library takes its memory where it likes.
                 supports_compressed_oops: (!cfg!(feature = "malloc-libc")).into(),
                 gc_threads: number_of(settings.threads()),
@@ -375,21 +377,17 @@ unsafe extern "C" fn alloc(mutator: Mutator, bytes: usize) -> *mut c_void {
     dispatch!(alloc(mutator, bytes))
 }
 
-unsafe extern "C" fn alloc_tlab(
-    mutator: Mutator,
-    min_bytes: usize,
-    actual_bytes: *mut usize,
-) -> *mut c_void {
-    fn alloc<const COMPRESSED: bool>(mutator: Mutator, min_bytes: usize) -> (*mut c_void, usize) {
+unsafe extern "C" fn take_buffer(mutator: Mutator, bytes: *mut usize) -> *mut c_void {
+    fn take<const COMPRESSED: bool>(mutator: Mutator) -> (*mut c_void, usize) {
         // SAFETY: the VM passes the calling thread's mutator.
         let mutator = unsafe { mutator_ref::<COMPRESSED>(mutator) };
-        allocation::alloc_tlab(mutator, min_bytes).map_or((ptr::null_mut(), 0), |(start, bytes)| {
+        allocation::take_buffer(mutator).map_or((ptr::null_mut(), 0), |(start, bytes)| {
             (start.to_mut_ptr(), bytes)
         })
     }
-    let (start, bytes) = dispatch!(alloc(mutator, min_bytes));
+    let (start, size) = dispatch!(take(mutator));
     // SAFETY: the VM passes a place for the size.
-    unsafe { *actual_bytes = bytes };
+    unsafe { *bytes = size };
     start
 }
 
@@ -517,6 +515,10 @@ unsafe extern "C" fn print_heap(sink: *const TextSink) {
     let text = dispatch!(describe());
     // SAFETY: the VM passes a sink, which takes the text before it returns.
     unsafe { ((*sink).write)((*sink).context, text.as_ptr().cast(), text.len()) };
+}
+
+unsafe extern "C" fn valid_object_bits() -> *mut c_void {
+    allocation::valid_object_bits().to_mut_ptr()
 }
 
 unsafe extern "C" fn unlogged_bits() -> *mut c_void {

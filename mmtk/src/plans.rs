@@ -18,8 +18,7 @@ pub struct PlanInfo {
     pub constraints: &'static PlanConstraints,
     /// Bytes of the smallest heap in which the VM gets through its own start-up.
     pub min_heap_size: usize,
-    /// Whether threads allocate by moving a pointer, so that HotSpot can do so inline. (The one of
-    /// mark-compact leaves a word for mmtk before each object.)
+    /// Whether threads allocate by moving a pointer, so that HotSpot can do so inline.
     pub bump_allocation: bool,
 }
 
@@ -54,7 +53,7 @@ pub static PLANS: [PlanInfo; 9 + 2 * cfg!(feature = "shardsweep") as usize] = [
         selector: PlanSelector::MarkCompact,
         constraints: &plan::MARKCOMPACT_CONSTRAINTS,
         min_heap_size: MIN_HEAP_SIZE,
-        bump_allocation: false,
+        bump_allocation: true,
     },
     PlanInfo {
         name: c"Immix",

@@ -25,7 +25,7 @@ OPTIONS = ["-Xbatch", "-XX:-TieredCompilation", "-XX:CompileThreshold=5000", "-X
            "-XX:CompileCommand=inline,Sites$Holder::clone", "-XX:CompileCommand=print,Sites::*"]
 # Allocation is a call on both sides, for Epsilon's differs. Both heaps lie below 4 GiB: a compressed pointer is the address.
 EPSILON = ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseEpsilonGC", "-XX:-UseTLAB", "-Xmx256m"]
-NO_INLINING = ["-XX:-ThirdPartyHeapInlineAllocation", "-XX:-UseTLAB"]
+NO_INLINING = ["-XX:-ThirdPartyHeapInlineAllocation"]
 
 # The methods whose code a barrier changes. A copy of three elements is a call then, of a stub with the barrier. Clones are new,
 # and whether a Reference refers to something does not make that strong.

@@ -60,13 +60,14 @@ fn configured(options: &CStr, size: u64) -> Result<Plan, String> {
         min_heap_size: 0,
         moves_objects: 7,
         collects: 7,
-        supports_tlab: 7,
+        gives_buffers: 7,
         supports_compressed_oops: 7,
         gc_threads: 7,
         barrier: 7,
         supports_pre_touch: 7,
         ignores_system_gc: 7,
         concurrent_gc_threads: 7,
+        extra_header_bytes: 7,
     };
     let mut failed = false;
     let error = error_of(
@@ -97,7 +98,7 @@ fn configure_describes_the_plan() {
     // SAFETY: a static string.
     assert_eq!(unsafe { CStr::from_ptr(plan.name) }, c"SemiSpace");
     assert_eq!(
-        (plan.moves_objects, plan.collects, plan.supports_tlab),
+        (plan.moves_objects, plan.collects, plan.gives_buffers),
         (1, 1, 1)
     );
     assert_eq!(
@@ -109,19 +110,22 @@ fn configure_describes_the_plan() {
     let plan = configured(c"plan=MarkSweep,ignore_system_gc=true,concurrent_threads=2", size).unwrap();
     assert_eq!((plan.ignores_system_gc, plan.concurrent_gc_threads), (1, 2));
     assert_eq!(
-        (plan.moves_objects, plan.supports_tlab, plan.gc_threads),
+        (plan.moves_objects, plan.gives_buffers, plan.gc_threads),
         (0, 0, 0)
     );
     assert_eq!(plan.barrier, 0);
     assert_eq!(plan.supports_pre_touch != 0, cfg!(feature = "shardsweep"));
+    let plan = configured(c"plan=MarkCompact", size).unwrap();
+    assert_eq!((plan.gives_buffers, plan.extra_header_bytes), (1, 8));
     let plan = configured(c"plan=NoGC", size).unwrap();
-    assert_eq!((plan.collects, plan.supports_tlab), (0, 1));
+    assert_eq!((plan.collects, plan.gives_buffers), (0, 1));
+    assert_eq!(plan.extra_header_bytes, 0);
     for generational in [c"plan=GenCopy", c"plan=GenImmix", c"plan=StickyImmix"] {
         let plan = configured(generational, size).unwrap();
         assert_eq!((plan.barrier, plan.moves_objects), (1, 1));
     }
     let plan = configured(c"plan=Immix,stress_factor=4096", size).unwrap();
-    assert_eq!(plan.supports_tlab, 0, "a stress test sees every allocation");
+    assert_eq!(plan.gives_buffers, 0, "a stress test sees every allocation");
     assert!(configured(c"plan=None", size)
         .err()
         .unwrap()

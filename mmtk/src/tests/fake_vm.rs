@@ -473,16 +473,16 @@ impl FakeVm {
     }
 
     /// A buffer for bump allocation.
-    pub fn alloc_tlab(&mut self, min_bytes: usize) -> Option<(usize, usize)> {
+    pub fn take_buffer(&mut self) -> Option<(usize, usize)> {
         let mut bytes = 0;
         // SAFETY: this thread's mutator.
-        let start = unsafe { (plugin().alloc_tlab)(self.mutator, min_bytes, &mut bytes) };
+        let start = unsafe { (plugin().take_buffer)(self.mutator, &mut bytes) };
         (!start.is_null()).then_some((start as usize, bytes))
     }
 
     /// What the plan says of buffers.
-    pub fn supports_tlab(&self) -> bool {
-        self.plan.supports_tlab != 0
+    pub fn gives_buffers(&self) -> bool {
+        self.plan.gives_buffers != 0
     }
 
     /// Collects on request, and returns to the OS what that has freed. While marking runs, the first pause ends that.

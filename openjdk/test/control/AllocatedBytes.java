@@ -8,7 +8,6 @@
  * @run main/othervm -Xmx64m -Xint AllocatedBytes
  */
 
-import com.sun.management.HotSpotDiagnosticMXBean;
 import com.sun.management.ThreadMXBean;
 import heap.Check;
 import heap.Heap;
@@ -34,10 +33,7 @@ public class AllocatedBytes {
                 sink = new byte[Heap.MIB];
             }
         }), "large arrays");
-        // HotSpot reads how much of a TLAB is used beside the count.
-        if (!Boolean.parseBoolean(ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).getVMOption("UseTLAB").getValue())) {
-            neverFalls();
-        }
+        neverFalls();
     }
 
     /** Another thread that looks on sees the count rise alone. The arrays are made by the VM itself where nothing is compiled. */
@@ -68,7 +64,7 @@ public class AllocatedBytes {
         return threads.getThreadAllocatedBytes(id) - before;
     }
 
-    /** Cells are counted when they enter a thread's free lists; some of them a collection takes away unused. */
+    /** Free memory is counted when a thread gets it, as cells or a buffer; some of it a collection takes away unused. */
     private static void expect(long bytes, long counted, String what) {
         Check.that(counted >= bytes * 0.98 && counted <= bytes * 1.2, bytes + " bytes of " + what + " are counted as " + counted);
     }

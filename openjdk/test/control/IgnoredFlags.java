@@ -28,13 +28,11 @@ public class IgnoredFlags {
         if (!Child.optionsUnderTest().stream().anyMatch(option -> option.contains("plan=Concurrent"))) {
             warns("-XX:ConcGCThreads=1", "-XX:ConcGCThreads");
         }
-        if (Child.hasOwnPolicy()) {
-            warns("-XX:+UseTLAB", "What is said of TLABs");
-            warns("-XX:TLABSize=8k", "What is said of TLABs");
-        }
+        warns("-XX:+UseTLAB", "What is said of TLABs");
+        warns("-XX:TLABSize=8k", "What is said of TLABs");
         Check.matches("have no effect without -XX:\\+UseThirdPartyHeap", run("-XX:-UseThirdPartyHeap -XX:+UseSerialGC -XX:ThirdPartyHeapPlugin=stock"),
                 "the warning where the heap is another");
-        warns("-XX:-UseTLAB -XX:AllocatePrefetchStyle=3", "-XX:AllocatePrefetchStyle=3");
+        warns("-XX:AllocatePrefetchStyle=3", "-XX:AllocatePrefetchStyle=3");
         List<String> silent = List.of("-XX:+UseTransparentHugePages", "-XX:SoftMaxHeapSize=32m", "-XX:+UseNUMA", "-XX:-AlwaysPreTouch");
         for (String option : silent) {
             Check.equal(0L, warnings(option), "warnings about " + option);

@@ -53,9 +53,7 @@
 /*
  * @test id=allocation
  * @library /lib
- * @run main/othervm -Xmx64m -XX:-UseTLAB Modes 5
- * @run main/othervm -Xmx64m -XX:TLABSize=2k -XX:MinTLABSize=2k Modes 5
- * @run main/othervm -Xmx64m -XX:+ZeroTLAB Modes 5
+ * @run main/othervm -Xmx64m -XX:+UnlockDiagnosticVMOptions -XX:-ThirdPartyHeapInlineAllocation Modes 5
  * @run main/othervm -Xmx64m -XX:-DoEscapeAnalysis -XX:-ReduceInitialCardMarks Modes 5
  */
 

@@ -4,7 +4,7 @@
  * @summary A heap that is full to the brim ends in OutOfMemoryError after few more collections, not in a collection for each allocation.
  * @library /lib
  * @run main/othervm -Xms32m -Xmx32m BoundedCollections
- * @run main/othervm -Xms32m -Xmx32m -XX:-UseTLAB BoundedCollections
+ * @run main/othervm -Xms32m -Xmx32m -XX:+UnlockDiagnosticVMOptions -XX:-ThirdPartyHeapInlineAllocation BoundedCollections
  */
 
 import heap.Check;

@@ -9,6 +9,7 @@
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
 #include "gc/thirdparty/thirdPartyHeapBins.hpp"
+#include "gc/thirdparty/thirdPartyHeapBuffers.hpp"
 #include "gc/thirdparty/thirdPartyHeapCounters.hpp"
 #include "gc/thirdparty/thirdPartyHeapDCmds.hpp"
 #include "gc/thirdparty/thirdPartyHeapDriver.hpp"
@@ -105,6 +106,9 @@ jint ThirdPartyHeap::initialize() {
     ThirdPartyHeapLoader::exit_with_error("%s", error);
   }
   ThirdPartyHeapBins::set(bins);
+  if (ThirdPartyHeapLoader::plan().gives_buffers) {
+    ThirdPartyHeapBuffers::set(ThirdPartyHeapLoader::plan().extra_header_bytes, (address)plugin()->valid_object_bits());
+  }
   _reserved = MemRegion((HeapWord*)range.start, (HeapWord*)range.end);
   if (UseCompressedOops) {
     CompressedOops::set_base((address)range.narrow_base);
@@ -169,11 +173,13 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   }
   Thread* const thread = Thread::current();
   const size_t bytes = size * HeapWordSize;
-  hide_free_lists_from_compiled_code(thread);
-  void* object = NULL;
+  const bool hidden = hide_free_memory_from_compiled_code(thread);
   const bool has_list = ThirdPartyHeapBins::has(bytes);
+  void* object = NULL;
   if (has_list) {
     object = ThirdPartyHeapThreadLocalData::pop(thread, ThirdPartyHeapBins::of(bytes));
+  } else if (ThirdPartyHeapBuffers::exist()) {
+    object = ThirdPartyHeapThreadLocalData::bump(thread, bytes);
   }
   if (object != NULL) {
     return (HeapWord*)object;
@@ -181,17 +187,29 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   const uint64_t refilled_before = ThirdPartyHeapThreadLocalData::refilled_bytes(thread);
   object = allocate_from_plugin(thread, bytes);
   const uint64_t refilled = ThirdPartyHeapThreadLocalData::refilled_bytes(thread) - refilled_before;
-  // Compiled code takes cells without counting them: they count as allocated by the thread when it gets them from the plugin.
+  // Compiled code takes memory without counting it: it counts as allocated by the thread when that gets it from the plugin.
   if (object != NULL) {
-    thread->incr_allocated_bytes(has_list && refilled != 0 ? refilled : bytes);
+    const size_t buffer = ThirdPartyHeapBuffers::exist() && !hidden ? refill_buffer(thread) : 0;
+    thread->incr_allocated_bytes(has_list && refilled != 0 ? refilled : bytes + buffer);
   }
   return (HeapWord*)object;
+}
+
+// What the plugin's mutator has left behind the object that it has just allocated. If that is nothing, the object was large, and the
+// thread keeps the buffer that it has.
+size_t ThirdPartyHeap::refill_buffer(Thread* thread) {
+  size_t bytes = 0;
+  void* const start = plugin()->take_buffer(ThirdPartyHeapThreadLocalData::mutator(thread), &bytes);
+  if (start != NULL) {
+    ThirdPartyHeapThreadLocalData::set_buffer(thread, start, bytes);
+  }
+  return bytes;
 }
 
 // A list seldom gets more than this at a time, so that no refill passes over the next sample.
 static const size_t LargestRefill = 64 * K;
 
-void ThirdPartyHeap::hide_free_lists_from_compiled_code(Thread* thread) {
+bool ThirdPartyHeap::hide_free_memory_from_compiled_code(Thread* thread) {
   const bool hide = JvmtiExport::should_post_sampled_object_alloc() &&
                     thread->heap_sampler().bytes_until_sample() < LargestRefill;
   if (hide) {
@@ -200,6 +218,10 @@ void ThirdPartyHeap::hide_free_lists_from_compiled_code(Thread* thread) {
   if (Atomic::load(&_free_lists_were_hidden)) {
     plugin()->hide_free_lists(ThirdPartyHeapThreadLocalData::mutator(thread), hide);
   }
+  if (hide) {
+    ThirdPartyHeapThreadLocalData::set_buffer(thread, NULL, 0);
+  }
+  return hide;
 }
 
 void* ThirdPartyHeap::allocate_from_plugin(Thread* thread, size_t bytes) {
@@ -252,22 +274,6 @@ void ThirdPartyHeap::wait_until_collection_enabled() {
   _driver->wait_until_enabled(Thread::current());
 }
 
-// A plugin's buffer is what is left of a block of its own, which is never larger than this.
-size_t ThirdPartyHeap::largest_tlab() {
-  return 32 * K;
-}
-
-HeapWord* ThirdPartyHeap::allocate_new_tlab(size_t min_size, size_t requested_size, size_t* actual_size) {
-  if (_overhead_limit.is_exceeded()) {
-    return NULL; // mem_allocate tells why
-  }
-  ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(Thread::current());
-  size_t actual_bytes = 0;
-  void* const buffer = plugin()->alloc_tlab(mutator, min_size * HeapWordSize, &actual_bytes);
-  *actual_size = actual_bytes / HeapWordSize;
-  return (HeapWord*)buffer;
-}
-
 size_t ThirdPartyHeap::max_capacity() const {
   return MaxHeapSize;
 }
@@ -295,7 +301,7 @@ MemoryUsage ThirdPartyHeap::memory_usage() {
 }
 
 bool ThirdPartyHeap::supports_inline_contig_alloc() const {
-  return ThirdPartyHeapBins::exist() && ThirdPartyHeapInlineAllocation;
+  return (ThirdPartyHeapBins::exist() || ThirdPartyHeapBuffers::exist()) && ThirdPartyHeapInlineAllocation;
 }
 
 bool ThirdPartyHeap::is_maximal_no_gc() const {

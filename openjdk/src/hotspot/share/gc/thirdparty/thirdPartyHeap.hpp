@@ -37,15 +37,15 @@ private:
   static volatile bool                        _free_lists_were_hidden;
 
   const ThirdPartyHeapPluginTable* plugin() const;
-  static size_t largest_tlab();
   // Of a heap of that size. Threads that wait for a collection have charged what they need, so that more may be in use.
   size_t used_within(size_t size) const;
   // Until the VM has started up there are no collections, and -Xmx is all there is.
   bool can_collect() const;
   void wait_until_collection_enabled();
   void clear_soft_references();
-  // When JVMTI is about to sample an object, compiled code finds no cells, so that each allocation comes through mem_allocate.
-  void hide_free_lists_from_compiled_code(Thread* thread);
+  // When JVMTI is about to sample an object, compiled code finds no free memory, so that each allocation comes through mem_allocate.
+  bool hide_free_memory_from_compiled_code(Thread* thread);
+  size_t refill_buffer(Thread* thread);
   void* allocate_from_plugin(Thread* thread, size_t bytes);
   bool can_collect_for_metadata(JavaThread* thread) const;
   MetaWord* collect_and_allocate_metadata(ClassLoaderMetaspace* metaspace, size_t size, Metaspace::MetadataType mdtype,
@@ -55,9 +55,6 @@ private:
   // Whether a collection would wait for the thread to leave its JNI critical region.
   bool holds_collections_up(Thread* thread) const;
   void* allocate_in_critical_region(ThirdPartyHeapMutator* mutator, size_t bytes);
-
-protected:
-  virtual HeapWord* allocate_new_tlab(size_t min_size, size_t requested_size, size_t* actual_size);
   virtual HeapWord* mem_allocate(size_t size, bool* gc_overhead_limit_was_exceeded);
 
 public:
@@ -82,13 +79,12 @@ public:
   bool is_full() const;
   virtual bool is_in(const void* p) const;
 
-  virtual void resize_all_tlabs() { CollectedHeap::resize_all_tlabs(); }
-  virtual size_t tlab_capacity(Thread* thread) const         { return capacity(); }
-  virtual size_t tlab_used(Thread* thread) const             { return used(); }
-  virtual size_t max_tlab_size() const                       { return largest_tlab() / HeapWordSize; }
-  virtual size_t unsafe_max_tlab_alloc(Thread* thread) const { return largest_tlab(); }
+  // Threads have no TLABs.
+  virtual size_t tlab_capacity(Thread* thread) const         { return 0; }
+  virtual size_t tlab_used(Thread* thread) const             { return 0; }
+  virtual size_t unsafe_max_tlab_alloc(Thread* thread) const { return 0; }
 
-  // HotSpot's name for inline allocation without TLABs, which here is a pop from a free list of the thread.
+  // HotSpot's name for inline allocation without TLABs, which here takes a cell or memory of a buffer that the thread has.
   virtual bool supports_inline_contig_alloc() const;
 
   virtual void collect(GCCause::Cause cause);

@@ -52,8 +52,8 @@ void ThirdPartyHeapArguments::warn_of_ignored_flags(const ThirdPartyHeapPlan& pl
     { FLAG_IS_CMDLINE(ConcGCThreads) && plan.barrier != THIRD_PARTY_HEAP_BARRIER_SNAPSHOT,
                                                          "-XX:ConcGCThreads",       "with this plan no work is done beside the program" },
     { ExplicitGCInvokesConcurrent,                       "-XX:+ExplicitGCInvokesConcurrent", "System.gc() stops the program" },
-    { ((UseTLAB && FLAG_IS_CMDLINE(UseTLAB)) || FLAG_IS_CMDLINE(TLABSize)) && !plan.supports_tlab,
-                                                         "What is said of TLABs",   "with this plan threads have none" },
+    { (UseTLAB && FLAG_IS_CMDLINE(UseTLAB)) || FLAG_IS_CMDLINE(TLABSize),
+                                                         "What is said of TLABs",   "threads have cells or buffers of the plugin" },
   };
   for (size_t i = 0; i < ARRAY_SIZE(ignored); i++) {
     if (ignored[i].set) {
@@ -90,7 +90,7 @@ void ThirdPartyHeapArguments::set_concurrent_gc_threads(const ThirdPartyHeapPlan
 
 // C2's styles 2 and 3 belong to TLABs. With style 3 and no TLABs, it builds a graph that ends the VM.
 void ThirdPartyHeapArguments::set_prefetch_style() {
-  if (!UseTLAB && AllocatePrefetchStyle > 1) {
+  if (AllocatePrefetchStyle > 1) {
     log_warning(gc)("-XX:AllocatePrefetchStyle=" INTX_FORMAT " has no effect on the heap with -XX:+UseThirdPartyHeap: "
                     "threads have no TLABs, and prefetch by style 1", AllocatePrefetchStyle);
     FLAG_SET_DEFAULT(AllocatePrefetchStyle, 1);
@@ -123,9 +123,7 @@ void ThirdPartyHeapArguments::initialize() {
   set_gc_threads(plan.gc_threads);
   set_concurrent_gc_threads(plan);
 
-  if (!plan.supports_tlab) {
-    FLAG_SET_DEFAULT(UseTLAB, false);
-  }
+  FLAG_SET_DEFAULT(UseTLAB, false);
   set_prefetch_style();
   if (!plan.supports_compressed_oops) {
     disable_compressed_oops();

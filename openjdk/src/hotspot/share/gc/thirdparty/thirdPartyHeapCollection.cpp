@@ -7,14 +7,17 @@
 #include "gc/shared/gc_globals.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
+#include "gc/thirdparty/thirdPartyHeapBuffers.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapCollection.hpp"
 #include "gc/thirdparty/thirdPartyHeapCounters.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
+#include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "logging/log.hpp"
 #include "memory/metaspaceUtils.hpp"
 #include "memory/universe.hpp"
 #include "runtime/os.hpp"
+#include "runtime/threadSMR.hpp"
 
 static const char* title(ThirdPartyHeapPause pause) {
   static const char* const titles[] = { "Pause Full", "Pause Young", "Pause Init Mark", "Pause Final Mark" };
@@ -31,6 +34,15 @@ static const char* action(ThirdPartyHeapPause pause) {
   static const char* const actions[] =
       { "end of major GC", "end of minor GC", "end of initial mark", "end of final mark" };
   return actions[pause];
+}
+
+// The memory that the thread has not used is no one's.
+static void take_buffers_away() {
+  if (ThirdPartyHeapBuffers::exist()) {
+    for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+      ThirdPartyHeapThreadLocalData::set_buffer(thread, NULL, 0);
+    }
+  }
 }
 
 ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause::Cause cause, ThirdPartyHeapPause pause) :
@@ -52,7 +64,7 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
   _tracer.report_start(_heap);
   _heap->print_at_collection(true /* before */);
   _heap->increment_total_collections(is_full());
-  _heap->ensure_parsability(true);
+  take_buffers_away();
   verify(VerifyBeforeGC, "Before GC");
   if (is_full()) {
     _heap->pre_full_gc_dump(timer());
@@ -82,7 +94,6 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   ThirdPartyHeapClassUnloading::end(!is_full());
   verify(VerifyAfterGC, "After GC");
   advance_soft_reference_clock();
-  _heap->resize_all_tlabs();
   _heap->update_capacity_and_used_at_gc();
   if (is_full()) {
     end_full_collection();

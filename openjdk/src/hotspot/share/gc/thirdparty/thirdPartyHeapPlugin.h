@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 11
+#define THIRD_PARTY_HEAP_ABI_VERSION 12
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -132,13 +132,14 @@ typedef struct ThirdPartyHeapPlan {
   uint64_t    min_heap_size;        /* the smallest -Xmx that makes sense */
   uint32_t    moves_objects;        /* objects may change their address in a collection */
   uint32_t    collects;             /* 0: never collects (NoGC) */
-  uint32_t    supports_tlab;        /* alloc_tlab gives buffers */
+  uint32_t    gives_buffers;        /* take_buffer gives some */
   uint32_t    supports_compressed_oops; /* 0: objects may lie where narrow oops cannot reach */
   uint32_t    gc_threads;           /* "threads" as set by an option, 0 if not set */
   uint32_t    barrier;              /* what stores of references need: a ThirdPartyHeapBarrier */
   uint32_t    supports_pre_touch;   /* heeds ThirdPartyHeapConfig.pre_touch */
   uint32_t    ignores_system_gc;    /* options say so: a program that asks for a collection gets none */
   uint32_t    concurrent_gc_threads; /* "concurrent_threads" as set by an option, 0 if not set */
+  uint32_t    extra_header_bytes;   /* the plugin's own bytes before each object in a buffer: the VM leaves them as they are */
 } ThirdPartyHeapPlan;
 
 /* The barriers that a plan can ask for. */
@@ -324,8 +325,11 @@ typedef struct ThirdPartyHeapPluginTable {
 
   /* Memory for one object, not zeroed; may block for a collection; null when out of memory. */
   void* (*alloc)(ThirdPartyHeapMutator* mutator, size_t bytes);
-  /* A buffer of at least min_bytes for bump allocation, its size in *actual_bytes; it ends with the next collection. Null: use alloc. */
-  void* (*alloc_tlab)(ThirdPartyHeapMutator* mutator, size_t min_bytes, size_t* actual_bytes);
+  /*
+   * What the mutator has left of the memory behind the object it has allocated: a buffer for bump allocation, its size in *bytes,
+   * until the next collection. Null: nothing is left.
+   */
+  void* (*take_buffer)(ThirdPartyHeapMutator* mutator, size_t* bytes);
 
   /*
    * A collection on request; returns when the next pause is over, which another thread may have asked for just before, of
@@ -378,6 +382,13 @@ typedef struct ThirdPartyHeapPluginTable {
   void (*snapshot_object)(ThirdPartyHeapMutator* mutator, void* object);
   /* The same of all that so many fields or elements in a row refer to. */
   void (*snapshot_slots)(ThirdPartyHeapMutator* mutator, void* first, size_t count);
+
+  /*
+   * The valid-object bits, as if they began at address 0; null if the plan has none. Asked for after initialize. The VM sets that of
+   * each object that it puts into a buffer: bit (object >> 3) & 7 of the byte at valid_object_bits() + (object >> 6). No other
+   * thread has an object whose bit is in that byte.
+   */
+  void* (*valid_object_bits)(void);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */

@@ -24,8 +24,8 @@
           "MMTK_* environment variables")                                   \
                                                                             \
   product(bool, ThirdPartyHeapInlineAllocation, true, DIAGNOSTIC,           \
-          "Whether compiled code and the interpreter take cells without a " \
-          "call, where the plugin gives threads cells")                     \
+          "Whether compiled code and the interpreter take cells, or memory "\
+          "of a buffer, without a call, where the plugin gives threads any")\
 
 // end of GC_THIRDPARTY_FLAGS
 

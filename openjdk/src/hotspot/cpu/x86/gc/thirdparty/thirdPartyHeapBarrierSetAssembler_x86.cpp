@@ -7,6 +7,7 @@
 #include "gc/thirdparty/thirdPartyHeapBarrierSetAssembler_x86.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSetRuntime.hpp"
 #include "gc/thirdparty/thirdPartyHeapBins.hpp"
+#include "gc/thirdparty/thirdPartyHeapBuffers.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "runtime/vm_version.hpp"
 #ifdef COMPILER1
@@ -43,6 +44,39 @@ static void take(MacroAssembler* masm, Register obj, Register base, int offset, 
   __ bind(done);
 }
 
+// Sets the object's valid-object bit. Kills tmp and rscratch1.
+static void set_valid_object_bit(MacroAssembler* masm, Register obj, Register tmp) {
+  assert_different_registers(obj, tmp, rscratch1);
+  STATIC_ASSERT(ThirdPartyHeapBuffers::ByteShift == ThirdPartyHeapBuffers::BitShift + LogBitsPerByte);
+  __ movptr(rscratch1, (intptr_t)ThirdPartyHeapBuffers::valid_object_bits());
+  __ movptr(tmp, obj);
+  __ shrptr(tmp, ThirdPartyHeapBuffers::BitShift);
+  // bts [r10], tmp: of all the bits from that address on. HotSpot's assembler has no such form.
+  assert(rscratch1 == r10, "encoded below");
+  const int high_register = tmp->encoding() >= 8 ? 4 : 0;
+  __ emit_int32(0x49 | high_register, 0x0F, (unsigned char)0xAB, (tmp->encoding() & 7) << 3 | (r10->encoding() & 7));
+}
+
+// Takes memory of the thread's buffer. Kills tmp.
+static void bump(MacroAssembler* masm, Register obj, Register var_size_in_bytes, int con_size_in_bytes, Register tmp,
+                 Label& slow_case) {
+  const Address cursor(r15_thread, in_bytes(ThirdPartyHeapThreadLocalData::buffer_cursor_offset()));
+  const Address end(r15_thread, in_bytes(ThirdPartyHeapThreadLocalData::buffer_end_offset()));
+  const int extra_header_bytes = (int)ThirdPartyHeapBuffers::extra_header_bytes();
+  __ movptr(obj, cursor);
+  if (var_size_in_bytes == noreg) {
+    __ lea(tmp, Address(obj, con_size_in_bytes + extra_header_bytes));
+  } else {
+    __ lea(tmp, Address(obj, var_size_in_bytes, Address::times_1, extra_header_bytes));
+  }
+  __ cmpptr(tmp, end);
+  __ jcc(Assembler::above, slow_case);
+  __ movptr(cursor, tmp);
+  if (ThirdPartyHeapBuffers::valid_object_bits() != NULL) {
+    set_valid_object_bit(masm, obj, tmp);
+  }
+}
+
 // Defines obj, preserves var_size_in_bytes.
 void ThirdPartyHeapBarrierSetAssembler::eden_allocate(MacroAssembler* masm, Register thread, Register obj,
                                                       Register var_size_in_bytes, int con_size_in_bytes,
@@ -52,7 +86,11 @@ void ThirdPartyHeapBarrierSetAssembler::eden_allocate(MacroAssembler* masm, Regi
   const bool is_constant = var_size_in_bytes == noreg;
   const bool has_list = is_constant ? ThirdPartyHeapBins::has(con_size_in_bytes) : ThirdPartyHeapBins::exist();
   // C1 comes here in any case.
-  if (!has_list || !Universe::heap()->supports_inline_contig_alloc()) {
+  if (!Universe::heap()->supports_inline_contig_alloc()) {
+    __ jmp(slow_case);
+  } else if (ThirdPartyHeapBuffers::exist()) {
+    bump(masm, obj, var_size_in_bytes, con_size_in_bytes, t1, slow_case);
+  } else if (!has_list) {
     __ jmp(slow_case);
   } else if (is_constant) {
     const uint bin = ThirdPartyHeapBins::of(con_size_in_bytes);

@@ -14,7 +14,7 @@ class ThirdPartyHeapSnapshotStub;
 // Allocation by the interpreter and C1, and the plan's barrier of the interpreter, C1
 // and the arraycopy stubs, if it has one. Where threads have no
 // TLABs, HotSpot allocates in the eden that they share; here that is a pop from one of
-// the thread's free lists.
+// the thread's free lists, or memory of its buffer.
 class ThirdPartyHeapBarrierSetAssembler : public ModRefBarrierSetAssembler {
 private:
   // Jumps unless marking runs beside the thread.

@@ -7,6 +7,7 @@
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSetRuntime.hpp"
 #include "gc/thirdparty/thirdPartyHeapBins.hpp"
+#include "gc/thirdparty/thirdPartyHeapBuffers.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "opto/addnode.hpp"
 #include "opto/callnode.hpp"
@@ -86,6 +87,40 @@ ThirdPartyHeapBarrierSetC2::Cell ThirdPartyHeapBarrierSetC2::pop(PhaseMacroExpan
   return { ctrl, stored, cell };
 }
 
+// Returns the memory behind it.
+Node* ThirdPartyHeapBarrierSetC2::set_valid_object_bit(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* object) {
+  Node* const at = macro->transform_later(new CastP2XNode(ctrl, object));
+  Node* const bits = macro->makecon(TypeRawPtr::make(ThirdPartyHeapBuffers::valid_object_bits()));
+  Node* const byte_offset = macro->transform_later(new URShiftLNode(at, macro->intcon(ThirdPartyHeapBuffers::ByteShift)));
+  Node* const byte_address = macro->basic_plus_adr(macro->top(), bits, byte_offset);
+  Node* const words = macro->transform_later(new URShiftLNode(at, macro->intcon(ThirdPartyHeapBuffers::BitShift)));
+  Node* const low_words = macro->transform_later(new ConvL2INode(words));
+  Node* const bit = macro->transform_later(new AndINode(low_words, macro->intcon(BitsPerByte - 1)));
+  Node* const mask = macro->transform_later(new LShiftINode(macro->intcon(1), bit));
+  Node* const byte = macro->make_load(ctrl, mem, byte_address, 0, TypeInt::UBYTE, T_BOOLEAN);
+  Node* const marked = macro->transform_later(new OrINode(byte, mask));
+  return macro->make_store(ctrl, mem, byte_address, 0, marked, T_BYTE);
+}
+
+// Takes memory of the thread's buffer.
+ThirdPartyHeapBarrierSetC2::Cell ThirdPartyHeapBarrierSetC2::bump_buffer(PhaseMacroExpand* macro, Node* ctrl, Node* mem,
+                                                                         Node* size_in_bytes, Node*& no_memory_ctrl, Node*& i_o,
+                                                                         intx prefetch_lines) {
+  Node* const thread = macro->transform_later(new ThreadLocalNode());
+  const int cursor_offset = in_bytes(ThirdPartyHeapThreadLocalData::buffer_cursor_offset());
+  const int end_offset = in_bytes(ThirdPartyHeapThreadLocalData::buffer_end_offset());
+  Node* const cursor = macro->make_load(ctrl, mem, thread, cursor_offset, TypeRawPtr::BOTTOM, T_ADDRESS);
+  Node* const end = macro->make_load(ctrl, mem, thread, end_offset, TypeRawPtr::BOTTOM, T_ADDRESS);
+  Node* const extra = macro->longcon(ThirdPartyHeapBuffers::extra_header_bytes());
+  Node* const step = macro->transform_later(new AddLNode(size_in_bytes, extra));
+  Node* const next = macro->basic_plus_adr(macro->top(), cursor, step);
+  no_memory_ctrl = split(macro, ctrl, new CmpPNode(next, end), BoolTest::gt, PROB_UNLIKELY_MAG(4));
+  i_o = macro->prefetch_allocation(i_o, ctrl, mem, cursor, next, prefetch_lines);
+  Node* const stored = macro->make_store(ctrl, mem, thread, cursor_offset, next, T_ADDRESS);
+  const bool has_bits = ThirdPartyHeapBuffers::valid_object_bits() != NULL;
+  return { ctrl, has_bits ? set_valid_object_bit(macro, ctrl, stored, cursor) : stored, cursor };
+}
+
 static Node* merge(PhaseMacroExpand* macro, Node* region, const Type* type, const TypePtr* address_type, Node* first, Node* second) {
   Node* const phi = new PhiNode(region, type, address_type);
   phi->init_req(1, first);
@@ -98,9 +133,11 @@ static Node* merge(PhaseMacroExpand* macro, Node* region, const Type* type, cons
 Node* ThirdPartyHeapBarrierSetC2::obj_allocate(PhaseMacroExpand* macro, Node* mem, Node* toobig_false, Node* size_in_bytes,
                                                Node*& i_o, Node*& needgc_ctrl, Node*& fast_oop_ctrl, Node*& fast_oop_rawmem,
                                                intx prefetch_lines) const {
-  if (!ThirdPartyHeapBins::exist()) {
-    return BarrierSetC2::obj_allocate(macro, mem, toobig_false, size_in_bytes, i_o, needgc_ctrl, fast_oop_ctrl,
-                                      fast_oop_rawmem, prefetch_lines);
+  if (ThirdPartyHeapBuffers::exist()) {
+    const Cell bumped = bump_buffer(macro, toobig_false, mem, size_in_bytes, needgc_ctrl, i_o, prefetch_lines);
+    fast_oop_ctrl = bumped.ctrl;
+    fast_oop_rawmem = bumped.mem;
+    return bumped.address;
   }
   Node* ctrl = toobig_false;
   Node* too_large = NULL;

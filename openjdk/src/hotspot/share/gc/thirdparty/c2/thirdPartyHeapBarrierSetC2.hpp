@@ -9,7 +9,7 @@
 class TypeFunc;
 class Unique_Node_List;
 
-// Allocation by C2: a cell that the thread has, if the plugin gives threads cells.
+// Allocation by C2: a cell that the thread has, or memory of its buffer, if the plugin gives threads one or the other.
 // And the plan's barrier, if it has one. Behind a store, to remember objects:
 //
 //   byte = unlogged_bits[object >> 6]
@@ -29,7 +29,7 @@ class Unique_Node_List;
 // an object that the method has allocated: it overwrites null.
 class ThirdPartyHeapBarrierSetC2 : public ModRefBarrierSetC2 {
 private:
-  // A way to a cell: the cell, and the control and memory behind it.
+  // A way to a cell or memory of a buffer: its address, and the control and memory behind it.
   struct Cell {
     Node* ctrl;
     Node* mem;
@@ -48,6 +48,9 @@ private:
   static Cell bump(PhaseMacroExpand* macro, Node* ctrl, Node* mem, HeadPlace head, Node* cell_bytes, Node*& no_region_ctrl,
                    Node*& i_o, intx prefetch_lines);
   static Cell pop(PhaseMacroExpand* macro, Node* ctrl, Node* mem, HeadPlace head, Node*& no_cell_ctrl);
+  static Node* set_valid_object_bit(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* object);
+  static Cell bump_buffer(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* size_in_bytes, Node*& no_memory_ctrl, Node*& i_o,
+                          intx prefetch_lines);
   static const TypeFunc* slow_path_type();
   static bool overwrites_initial_null(GraphKit* kit, Node* adr, uint adr_idx);
   static void snapshot_if_referent(GraphKit* kit, Node* base, Node* offset, Node* value, bool need_mem_bar);

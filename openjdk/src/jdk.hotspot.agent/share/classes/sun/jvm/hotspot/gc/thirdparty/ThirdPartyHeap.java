@@ -11,8 +11,6 @@ import sun.jvm.hotspot.gc.shared.CollectedHeap;
 import sun.jvm.hotspot.gc.shared.CollectedHeapName;
 import sun.jvm.hotspot.gc.shared.LiveRegionsClosure;
 import sun.jvm.hotspot.memory.MemRegion;
-import sun.jvm.hotspot.runtime.ThreadLocalAllocBuffer;
-import sun.jvm.hotspot.runtime.Threads;
 import sun.jvm.hotspot.runtime.VM;
 import sun.jvm.hotspot.types.Type;
 
@@ -45,24 +43,11 @@ public class ThirdPartyHeap extends CollectedHeap {
     return addr.getCIntegerAt(type.getField(name).getOffset(), VM.getVM().getAddressSize(), true);
   }
 
-  /** The stretches of what can be reached, and of each TLAB what is not yet handed out: callers take that out again. */
+  /** The stretches of what can be reached. */
   @Override
   public void liveRegionsIterate(LiveRegionsClosure closure) {
     List<MemRegion> regions = ReachableObjects.find();
-    if (VM.getVM().getUseTLAB()) {
-      addUnusedOfTlabs(regions);
-    }
     closure.doLiveRegions(() -> regions);
-  }
-
-  private static void addUnusedOfTlabs(List<MemRegion> regions) {
-    Threads threads = VM.getVM().getThreads();
-    for (int i = 0; i < threads.getNumberOfThreads(); i++) {
-      ThreadLocalAllocBuffer tlab = threads.getJavaThreadAt(i).tlab();
-      if (tlab.start() != null && tlab.top() != null && tlab.end() != null) {
-        regions.add(new MemRegion(tlab.top(), tlab.hardEnd()));
-      }
-    }
   }
 
   @Override
