@@ -252,17 +252,28 @@ def geometric_means(ratios: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*by, "geometric_mean", "cells"])
 
 
-# The part of a processor that others may take while runs are timed without a word about it.
-NOISE = 0.02
-HOST, OTHERS = "machine.steal", "machine.others"
+HOST, OTHERS, PROBE = "machine.steal", "machine.others", "machine.probe"
+# The noise of each kind that is passed over without a word.
+NOISE = {OTHERS: 0.02, HOST: 0.02, PROBE: 0.1}
 
 
 def noise(table: pd.DataFrame) -> dict[str, float]:
     """The part of a processor that the host of a virtual machine (`HOST`) and other processes (`OTHERS`) took while the
-    runs were timed; empty where that was not measured."""
-    totals = table[table["iteration"] == 0].groupby("metric")["value"].sum()
+    runs were timed, and by what part a fixed computation before each run took longer at its 95th percentile than at its
+    5th (`PROBE`). What was not measured is left out."""
+    whole = table[table["iteration"] == 0]
+    totals = whole.groupby("metric")["value"].sum()
     seconds = totals.get("time.process", 0.0)
-    return {who: float(totals[who] / seconds) for who in (OTHERS, HOST) if seconds and who in totals}
+    found = {who: float(totals[who] / seconds) for who in (OTHERS, HOST) if seconds and who in totals}
+    probes = whole.loc[whole["metric"] == PROBE, "value"]
+    if len(probes):
+        found[PROBE] = float(probes.quantile(0.95) / probes.quantile(0.05)) - 1
+    return found
+
+
+def is_noisy(noise: dict[str, float]) -> bool:
+    """Whether it is to be told of."""
+    return any(share > NOISE[who] for who, share in noise.items())
 
 
 MINHEAP_POINT = ["benchmark", "build", "threads"]

@@ -220,7 +220,7 @@ class Results:
         known = {
             "results": self, "get": self._get, "preset": grid.preset, "unmeasured": freshness.unmeasured(),
             "shown": freshness.shown, "few": analysis.FEW, "bendable": analysis.BENDABLE,
-            "noise": tables.percent(analysis.NOISE),
+            "noise": {who: tables.percent(share) for who, share in analysis.NOISE.items()},
         }  # fmt: skip
         try:
             return environment.get_template(template).render(known)

@@ -74,12 +74,12 @@ class DataSet:
 
     @cached_property
     def noise(self) -> str:
-        """What part of a processor others took while it was timed, and whether that is noisy, as text; empty where it was
-        not measured."""
+        """What part of a processor others took while it was timed, by how much the processors' speed differed, and whether
+        that is noisy, as text; empty where it was not measured."""
         shares = analysis.noise(self.table)
-        names = {analysis.OTHERS: "other processes", analysis.HOST: "host"}
+        names = {analysis.OTHERS: "other processes", analysis.HOST: "host", analysis.PROBE: "speed"}
         said = ", ".join(f"{names[who]} {tables.percent(share)}" for who, share in shares.items())
-        return f"{said} (noisy)" if any(share > analysis.NOISE for share in shares.values()) else said
+        return f"{said} (noisy)" if analysis.is_noisy(shares) else said
 
     @cached_property
     def marks(self) -> dict[tuple[str, str, int], str]:

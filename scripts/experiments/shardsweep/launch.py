@@ -11,6 +11,7 @@ starts (`{"start": ...}`) and one after it ended:
     minor, major   page faults without and with a read      voluntary, involuntary  context switches
     steal          processor seconds that the host of this virtual machine gave to others
     others         processor seconds that other processes used
+    probe          milliseconds that a fixed computation took before the command started
     resident [[seconds, resident KiB, anonymous KiB], ...], only with --sample
 
 It imports nothing outside the standard library, so that starting it costs little.
@@ -30,6 +31,8 @@ MARK = "shardsweep-launch "
 # How long a JVM may take to print the stacks of its threads before it is killed.
 DUMP_SECONDS = 2.0
 PR_SET_PDEATHSIG = 1
+# Of the fixed computation: some ten milliseconds each. The shortest counts, which is not one that was interrupted.
+PROBES = 3
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -44,6 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
     # Without this, a sweep that is killed would leave a JVM behind that disturbs the next one.
     _die_with_parent()
     _report({"start": {"time": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "command": options.command}})
+    probe = min(_probe() for _ in range(PROBES))
     started, before = time.monotonic(), _machine()
     try:
         process = subprocess.Popen(options.command, preexec_fn=_die_with_parent)
@@ -71,6 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
         "steal": round(stolen, 2),
         # Both are counted in ticks, at different places: the difference can be a little below nothing.
         "others": round(max(used - usage.ru_utime - usage.ru_stime, 0.0), 2),
+        "probe": round(probe, 3),
     }
     if options.sample:
         ended["resident"] = samples
@@ -111,6 +116,13 @@ def _machine() -> tuple[float, float]:
         user, nice, system, _, _, interrupts, soft, steal = map(int, source.readline().split()[1:9])
     tick = os.sysconf("SC_CLK_TCK")
     return (user + nice + system + interrupts + soft) / tick, steal / tick
+
+
+def _probe() -> float:
+    """Milliseconds of a fixed computation: a processor whose clock has fallen, or whose host shares it, takes longer."""
+    started = time.perf_counter()
+    sum(range(1_000_000))
+    return (time.perf_counter() - started) * 1000
 
 
 def _resident(pid: int) -> list[int]:

@@ -70,7 +70,7 @@ class Invocation:
 
 
 # What the launcher says of a whole run, beside its outcome and peak.
-MACHINE = ("user", "system", "minor", "major", "voluntary", "involuntary", "steal", "others")
+MACHINE = ("user", "system", "minor", "major", "voluntary", "involuntary", "steal", "others", "probe")
 # What the benchmark says at both ends of an iteration: milliseconds of the processors, page faults, heap in use.
 USAGE = ("user", "system", "minor", "major")
 

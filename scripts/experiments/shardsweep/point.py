@@ -187,6 +187,7 @@ PROCESS = {
     "involuntary": ("process.switches.involuntary", "count", 1),
     "steal": ("machine.steal", "ms", 1000),
     "others": ("machine.others", "ms", 1000),
+    "probe": ("machine.probe", "ms", 1),
 }
 
 

@@ -167,13 +167,14 @@ def _machine_rows(machines: list[dict]) -> list[tuple[str, object]]:
 
 
 def _noise(table: pd.DataFrame) -> list[str]:
-    """A line if the host or other processes took more than a part of the time of the runs that is to be neglected."""
-    names = {analysis.HOST: "the host of this virtual machine", analysis.OTHERS: "other processes"}
-    return [
-        f"noisy: {names[who]} took {share:.0%} of a processor while the runs were timed"
-        for who, share in analysis.noise(table).items()
-        if share > analysis.NOISE
-    ]
+    """A line for each kind of noise that is to be told of."""
+    lines = {
+        analysis.HOST: "the host of this virtual machine took {:.0%} of a processor while the runs were timed",
+        analysis.OTHERS: "other processes took {:.0%} of a processor while the runs were timed",
+        analysis.PROBE: "the processors' speed differed by {:.0%} from run to run",
+    }
+    noise = analysis.noise(table)
+    return [f"noisy: {lines[who].format(share)}" for who, share in noise.items() if share > analysis.NOISE[who]]
 
 
 def _machines_apart(machines: list[dict]) -> list[str]:

@@ -444,6 +444,9 @@ def test_a_noisy_data_set_is_told_to_be_so(tmp_path):
         assert claims.DataSet(tmp_path, name).noise == f"other processes {said}"
     data_set(tmp_path / "three", MINHEAP, minheaps(lambda *_: 3))
     assert claims.DataSet(tmp_path, "three").noise == ""
+    probes = [row("machine.probe", value, invocation=number, iteration=0) for number, value in enumerate((20.0, 30.0))]
+    data_set(tmp_path / "four", TIMES, [*rows, *probes])
+    assert claims.DataSet(tmp_path, "four").noise == "host 0 %, speed 44 % (noisy)"
 
 
 def test_builds_that_the_page_says_were_run_are_in_the_data_and_the_others_are_not():

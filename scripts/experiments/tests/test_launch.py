@@ -45,6 +45,7 @@ def test_what_a_command_uses_is_measured_and_what_others_use_too():
     assert end["user"] > 0 and end["minor"] > (20 << 20) / 4096 / 600
     assert end["major"] >= 0 and end["voluntary"] >= 1 and end["involuntary"] >= 0
     assert end["steal"] >= 0 and 0 < end["others"] < 1000
+    assert 0 < end["probe"] < 1000
 
 
 def test_a_command_that_hangs_is_stopped_at_the_limit():
