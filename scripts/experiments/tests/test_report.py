@@ -100,7 +100,9 @@ def test_a_noisy_machine_is_told():
     probes = [row("machine.probe", 20.0, invocation=number) for number in range(22)]
     assert report._noise(tidy.frame([*probes, row("machine.probe", 60.0, invocation=22)])) == [], "one run of many"
     slow = [row("machine.probe", 26.0, invocation=number) for number in range(22, 26)]
-    assert report._noise(tidy.frame([*probes, *slow])) == ["noisy: the processors' speed differed by 30% from run to run"]
+    assert report._noise(tidy.frame([*probes, *slow])) == [
+        "noisy: the processors' speed differed by 30% from run to run"
+    ]
 
 
 def test_noise_stands_above_the_tables_of_a_report(folder):
