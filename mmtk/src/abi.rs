@@ -322,7 +322,7 @@ mirror! {
     48 bind_mutator: unsafe extern "C" fn(thread: Thread) -> Mutator,
     56 destroy_mutator: unsafe extern "C" fn(mutator: Mutator),
     64 alloc: unsafe extern "C" fn(mutator: Mutator, bytes: usize) -> *mut c_void,
-    72 take_buffer: unsafe extern "C" fn(mutator: Mutator, bytes: *mut usize) -> *mut c_void,
+    72 take_buffer: unsafe extern "C" fn(mutator: Mutator, start: *mut c_void) -> usize,
     80 collect: unsafe extern "C" fn(thread: Thread, exhaustive: i32) -> i32,
     88 run_worker: unsafe extern "C" fn(thread: Thread, worker: Worker),
     96 used_bytes: unsafe extern "C" fn() -> u64,

@@ -140,19 +140,21 @@ pub fn alloc_without_collection<const COMPRESSED: bool>(
     Some(object)
 }
 
-/// What the mutator would bump through itself: a buffer for the VM, its start and its bytes. None if
-/// nothing is left. The next object that the buffer has no room for is allocated by [`alloc`], which
-/// gets new memory for the mutator, and what that leaves is the next buffer. So a plan's own allocator
-/// chooses where objects go, Immix among them to fill small holes.
+/// Bytes of a buffer for the VM at `start`, the end of the object that the mutator has allocated last:
+/// what it would bump through itself. 0 if it would not allocate there, because nothing is left or the
+/// object was none for its bump pointer. The next object that the buffer has no room for is allocated
+/// by [`alloc`], which gets new memory for the mutator, and what that leaves is the next buffer. So a
+/// plan's own allocator chooses where objects go, Immix's among them, which fills small holes.
 ///
-/// The mutator is left with nothing, so that no two allocate in a buffer. It holds no object that
+/// The mutator is left with nothing there, so that no two allocate in a buffer. It holds no object that
 /// belongs in the large object space. Its memory is zero if objects have extra headers.
 pub fn take_buffer<const COMPRESSED: bool>(
     mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
-) -> Option<(Address, usize)> {
+    start: Address,
+) -> usize {
     let offset = BUMP_POINTER_OFFSET.load(Ordering::Relaxed);
     if offset == NO_BUFFERS {
-        return None;
+        return 0;
     }
     // SAFETY: mmtk says that a mutator has a bump pointer at this offset, and only the thread of
     // the mutator uses it.
@@ -161,10 +163,10 @@ pub fn take_buffer<const COMPRESSED: bool>(
             .byte_add(offset)
             .cast::<BumpPointer>()
     };
-    let start = bump_pointer.cursor;
+    if bump_pointer.cursor != start {
+        return 0;
+    }
     let bytes = (bump_pointer.limit - start).min(MAX_DEFAULT_BYTES.load(Ordering::Relaxed));
-    (bytes >= WORD).then(|| {
-        bump_pointer.cursor += bytes;
-        (start, bytes)
-    })
+    bump_pointer.cursor += bytes;
+    bytes
 }

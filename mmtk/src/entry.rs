@@ -377,18 +377,13 @@ unsafe extern "C" fn alloc(mutator: Mutator, bytes: usize) -> *mut c_void {
     dispatch!(alloc(mutator, bytes))
 }
 
-unsafe extern "C" fn take_buffer(mutator: Mutator, bytes: *mut usize) -> *mut c_void {
-    fn take<const COMPRESSED: bool>(mutator: Mutator) -> (*mut c_void, usize) {
+unsafe extern "C" fn take_buffer(mutator: Mutator, start: *mut c_void) -> usize {
+    fn take<const COMPRESSED: bool>(mutator: Mutator, start: Address) -> usize {
         // SAFETY: the VM passes the calling thread's mutator.
         let mutator = unsafe { mutator_ref::<COMPRESSED>(mutator) };
-        allocation::take_buffer(mutator).map_or((ptr::null_mut(), 0), |(start, bytes)| {
-            (start.to_mut_ptr(), bytes)
-        })
+        allocation::take_buffer(mutator, start)
     }
-    let (start, size) = dispatch!(take(mutator));
-    // SAFETY: the VM passes a place for the size.
-    unsafe { *bytes = size };
-    start
+    dispatch!(take(mutator, Address::from_mut_ptr(start)))
 }
 
 unsafe extern "C" fn alloc_without_collection(mutator: Mutator, bytes: usize) -> *mut c_void {

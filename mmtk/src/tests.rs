@@ -401,12 +401,14 @@ fn buffers_are_disjoint_memory() {
     let (mut vm, _) = in_case!(buffers_are_disjoint_memory);
     let mut buffers = Vec::new();
     for _ in 0..20 {
-        if let Some((start, bytes)) = vm.take_buffer() {
-            assert!(bytes >= 8 && start % 8 == 0);
-            buffers.push(start..start + bytes);
-        }
         let object = vm.alloc(Class::Node).unwrap();
-        buffers.push(object..object + Class::Node.bytes());
+        let end = object + Class::Node.bytes();
+        buffers.push(object..end);
+        let bytes = vm.take_buffer(end);
+        if bytes != 0 {
+            buffers.push(end..end + bytes);
+        }
+        assert_eq!(vm.take_buffer(end), 0, "it is taken");
     }
     assert_eq!(
         vm.collections(),

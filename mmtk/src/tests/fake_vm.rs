@@ -472,12 +472,10 @@ impl FakeVm {
         Some(reference)
     }
 
-    /// A buffer for bump allocation.
-    pub fn take_buffer(&mut self) -> Option<(usize, usize)> {
-        let mut bytes = 0;
+    /// Bytes of a buffer for bump allocation behind the object that was allocated last.
+    pub fn take_buffer(&mut self, start: usize) -> usize {
         // SAFETY: this thread's mutator.
-        let start = unsafe { (plugin().take_buffer)(self.mutator, &mut bytes) };
-        (!start.is_null()).then_some((start as usize, bytes))
+        unsafe { (plugin().take_buffer)(self.mutator, start as *mut c_void) }
     }
 
     /// What the plan says of buffers.

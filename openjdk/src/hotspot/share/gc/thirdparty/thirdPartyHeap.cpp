@@ -189,18 +189,16 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   const uint64_t refilled = ThirdPartyHeapThreadLocalData::refilled_bytes(thread) - refilled_before;
   // Compiled code takes memory without counting it: it counts as allocated by the thread when that gets it from the plugin.
   if (object != NULL) {
-    const size_t buffer = ThirdPartyHeapBuffers::exist() && !hidden ? refill_buffer(thread) : 0;
+    const size_t buffer = ThirdPartyHeapBuffers::exist() && !hidden ? refill_buffer(thread, (char*)object + bytes) : 0;
     thread->incr_allocated_bytes(has_list && refilled != 0 ? refilled : bytes + buffer);
   }
   return (HeapWord*)object;
 }
 
-// What the plugin's mutator has left behind the object that it has just allocated. If that is nothing, the object was large, and the
-// thread keeps the buffer that it has.
-size_t ThirdPartyHeap::refill_buffer(Thread* thread) {
-  size_t bytes = 0;
-  void* const start = plugin()->take_buffer(ThirdPartyHeapThreadLocalData::mutator(thread), &bytes);
-  if (start != NULL) {
+// A large object has no memory behind it for others: the thread keeps the buffer that it has.
+size_t ThirdPartyHeap::refill_buffer(Thread* thread, void* start) {
+  const size_t bytes = plugin()->take_buffer(ThirdPartyHeapThreadLocalData::mutator(thread), start);
+  if (bytes != 0) {
     ThirdPartyHeapThreadLocalData::set_buffer(thread, start, bytes);
   }
   return bytes;

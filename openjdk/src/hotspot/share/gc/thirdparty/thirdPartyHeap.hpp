@@ -45,7 +45,8 @@ private:
   void clear_soft_references();
   // When JVMTI is about to sample an object, compiled code finds no free memory, so that each allocation comes through mem_allocate.
   bool hide_free_memory_from_compiled_code(Thread* thread);
-  size_t refill_buffer(Thread* thread);
+  // Returns the bytes of the new buffer, which begins at the end of the object that was allocated last.
+  size_t refill_buffer(Thread* thread, void* start);
   void* allocate_from_plugin(Thread* thread, size_t bytes);
   bool can_collect_for_metadata(JavaThread* thread) const;
   MetaWord* collect_and_allocate_metadata(ClassLoaderMetaspace* metaspace, size_t size, Metaspace::MetadataType mdtype,

@@ -326,10 +326,10 @@ typedef struct ThirdPartyHeapPluginTable {
   /* Memory for one object, not zeroed; may block for a collection; null when out of memory. */
   void* (*alloc)(ThirdPartyHeapMutator* mutator, size_t bytes);
   /*
-   * What the mutator has left of the memory behind the object it has allocated: a buffer for bump allocation, its size in *bytes,
-   * until the next collection. Null: nothing is left.
+   * The bytes of a buffer for bump allocation at this address, the end of the object that was allocated last. It ends with the next
+   * collection. 0: the mutator has no memory there.
    */
-  void* (*take_buffer)(ThirdPartyHeapMutator* mutator, size_t* bytes);
+  size_t (*take_buffer)(ThirdPartyHeapMutator* mutator, void* start);
 
   /*
    * A collection on request; returns when the next pause is over, which another thread may have asked for just before, of
