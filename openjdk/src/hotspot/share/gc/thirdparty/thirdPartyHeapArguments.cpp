@@ -97,6 +97,14 @@ void ThirdPartyHeapArguments::set_prefetch_style() {
   }
 }
 
+// Where a thread has a list of cells for each size, the next object of this size follows this one, however many of other sizes
+// come between: what lies far ahead would be fetched too early.
+void ThirdPartyHeapArguments::set_prefetch_distance() {
+  if (FLAG_IS_DEFAULT(AllocatePrefetchDistance)) {
+    FLAG_SET_ERGO(AllocatePrefetchDistance, 64);
+  }
+}
+
 // Compressed class pointers do not depend on compressed oops, and stay.
 void ThirdPartyHeapArguments::disable_compressed_oops() {
   if (FLAG_IS_CMDLINE(UseCompressedOops) && UseCompressedOops) {
@@ -125,6 +133,9 @@ void ThirdPartyHeapArguments::initialize() {
 
   FLAG_SET_DEFAULT(UseTLAB, false);
   set_prefetch_style();
+  if (!plan.gives_buffers) {
+    set_prefetch_distance();
+  }
   if (!plan.supports_compressed_oops) {
     disable_compressed_oops();
   }

@@ -22,6 +22,7 @@
 #include "opto/rootnode.hpp"
 #include "opto/subnode.hpp"
 #include "opto/type.hpp"
+#include "runtime/globals_extension.hpp"
 
 // Branches on a comparison: returns the control of the case in which the test holds; ctrl becomes that of the other.
 Node* ThirdPartyHeapBarrierSetC2::split(PhaseMacroExpand* macro, Node*& ctrl, Node* cmp, int test, float probability) {
@@ -56,12 +57,24 @@ Node* ThirdPartyHeapBarrierSetC2::head_offset(PhaseMacroExpand* macro, Node* ctr
   return macro->transform_later(new LShiftLNode(index, macro->intcon(exact_log2(sizeof(ThirdPartyHeapHead)))));
 }
 
+// How many lines are prefetched with an allocation: those of the cell behind. Bins have their cells in different places, more of
+// them than the processor's own prefetching follows.
+static intx lines_of_next_cell(PhaseMacroExpand* macro, Node* cell_bytes, intx lines_by_flag) {
+  const intx most = 8;
+  if (!FLAG_IS_DEFAULT(AllocatePrefetchLines) || !FLAG_IS_DEFAULT(AllocateInstancePrefetchLines)) {
+    return lines_by_flag;
+  }
+  const jlong known_bytes = cell_bytes == NULL ? -1 : macro->igvn().find_long_con(cell_bytes, -1);
+  return known_bytes < 0 ? most : MIN2<intx>(most, align_up((intx)known_bytes, AllocatePrefetchStepSize) / AllocatePrefetchStepSize);
+}
+
 // Takes the next cell of the bump region. cell_bytes is NULL if the compiler does not know the bin.
 ThirdPartyHeapBarrierSetC2::Cell ThirdPartyHeapBarrierSetC2::bump(PhaseMacroExpand* macro, Node* ctrl, Node* mem, HeadPlace head,
                                                                   Node* cell_bytes, Node*& no_region_ctrl, Node*& i_o,
                                                                   intx prefetch_lines) {
   const int cursor_offset = head.offset + offset_of(ThirdPartyHeapHead, cursor);
   const int end_offset = head.offset + offset_of(ThirdPartyHeapHead, end);
+  const intx lines = lines_of_next_cell(macro, cell_bytes, prefetch_lines);
   Node* const cursor = macro->make_load(ctrl, mem, head.base, cursor_offset, TypeRawPtr::BOTTOM, T_ADDRESS);
   Node* const end = macro->make_load(ctrl, mem, head.base, end_offset, TypeRawPtr::BOTTOM, T_ADDRESS);
   no_region_ctrl = split(macro, ctrl, new CmpPNode(cursor, end), BoolTest::eq, PROB_UNLIKELY_MAG(2));
@@ -70,7 +83,7 @@ ThirdPartyHeapBarrierSetC2::Cell ThirdPartyHeapBarrierSetC2::bump(PhaseMacroExpa
     cell_bytes = macro->make_load(ctrl, mem, head.base, bytes_offset, TypeLong::LONG, T_LONG);
   }
   Node* const next = macro->basic_plus_adr(macro->top(), cursor, cell_bytes);
-  i_o = macro->prefetch_allocation(i_o, ctrl, mem, cursor, next, prefetch_lines);
+  i_o = macro->prefetch_allocation(i_o, ctrl, mem, cursor, next, lines);
   Node* const stored = macro->make_store(ctrl, mem, head.base, cursor_offset, next, T_ADDRESS);
   return { ctrl, stored, cursor };
 }
