@@ -31,8 +31,8 @@ _LIVE = re.compile(r"Heap after GC.*\n(?:.*\n)*?.* (\d+)K live at the last colle
 
 @dataclass(frozen=True)
 class Lifetimes:
-    """Of one number of threads, in KiB: for each young collection, what was new and what of it survived; for each collection of
-    the whole heap, what was alive."""
+    """Of one number of threads, in KiB: for each young collection, what was new and what survived, which counts an object again
+    that has survived before and is still young; for each collection of the whole heap, what was alive."""
 
     threads: int
     young: list[tuple[int, int]]
