@@ -21,9 +21,6 @@ static MAX_DEFAULT_BYTES: AtomicUsize = AtomicUsize::new(usize::MAX);
 static BUMP_POINTER_OFFSET: AtomicUsize = AtomicUsize::new(NO_BUFFERS);
 const NO_BUFFERS: usize = usize::MAX;
 
-/// Whether the plan looks for objects in a buffer by their valid-object bits.
-static HAS_VALID_OBJECT_BITS: AtomicBool = AtomicBool::new(false);
-
 /// Whether a full heap may start a collection. Not before the VM can stop its threads, and never
 /// under NoGC.
 static MAY_COLLECT: AtomicBool = AtomicBool::new(false);
@@ -32,8 +29,6 @@ static MAY_COLLECT: AtomicBool = AtomicBool::new(false);
 pub fn configure<const COMPRESSED: bool>(plan: &PlanInfo, is_stress_test: bool) {
     let limit = plan.constraints.max_non_los_default_alloc_bytes;
     MAX_DEFAULT_BYTES.store(limit, Ordering::Relaxed);
-    let has_valid_object_bits = plan.selector == PlanSelector::MarkCompact;
-    HAS_VALID_OBJECT_BITS.store(has_valid_object_bits, Ordering::Relaxed);
     // A stress test counts every object, which a buffer would hide.
     if plan.bump_allocation && !is_stress_test {
         let selector = memory_manager::get_allocator_mapping(
@@ -63,8 +58,8 @@ pub fn extra_header_bytes(plan: &PlanInfo) -> u32 {
 
 /// Where the valid-object bits would begin for address 0. Mark-compact finds objects by them; other
 /// plans have none.
-pub fn valid_object_bits() -> Address {
-    if HAS_VALID_OBJECT_BITS.load(Ordering::Relaxed) {
+pub fn valid_object_bits<const COMPRESSED: bool>() -> Address {
+    if *heap::mmtk::<COMPRESSED>().get_options().plan == PlanSelector::MarkCompact {
         side_metadata::vo_bit_side_metadata_addr()
     } else {
         Address::ZERO

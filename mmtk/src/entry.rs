@@ -513,7 +513,10 @@ unsafe extern "C" fn print_heap(sink: *const TextSink) {
 }
 
 unsafe extern "C" fn valid_object_bits() -> *mut c_void {
-    allocation::valid_object_bits().to_mut_ptr()
+    fn bits<const COMPRESSED: bool>() -> Address {
+        allocation::valid_object_bits::<COMPRESSED>()
+    }
+    dispatch!(bits()).to_mut_ptr()
 }
 
 unsafe extern "C" fn unlogged_bits() -> *mut c_void {

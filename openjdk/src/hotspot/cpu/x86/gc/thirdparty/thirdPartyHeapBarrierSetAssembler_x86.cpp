@@ -86,12 +86,10 @@ void ThirdPartyHeapBarrierSetAssembler::eden_allocate(MacroAssembler* masm, Regi
   const bool is_constant = var_size_in_bytes == noreg;
   const bool has_list = is_constant ? ThirdPartyHeapBins::has(con_size_in_bytes) : ThirdPartyHeapBins::exist();
   // C1 comes here in any case.
-  if (!Universe::heap()->supports_inline_contig_alloc()) {
+  if (!Universe::heap()->supports_inline_contig_alloc() || !(has_list || ThirdPartyHeapBuffers::exist())) {
     __ jmp(slow_case);
-  } else if (ThirdPartyHeapBuffers::exist()) {
-    bump(masm, obj, var_size_in_bytes, con_size_in_bytes, t1, slow_case);
   } else if (!has_list) {
-    __ jmp(slow_case);
+    bump(masm, obj, var_size_in_bytes, con_size_in_bytes, t1, slow_case);
   } else if (is_constant) {
     const uint bin = ThirdPartyHeapBins::of(con_size_in_bytes);
     take(masm, obj, r15_thread, heads + bin * sizeof(ThirdPartyHeapHead), ThirdPartyHeapBins::cell_bytes(bin), slow_case);
