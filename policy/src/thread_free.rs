@@ -2,7 +2,8 @@
 //! Cells that threads free in blocks of others: the thread-free list of a block, with its state, and the list of
 //! delayed frees of a heap (mimalloc's report, 2.4 and 3.4).
 //!
-//! The thread-free list is one word, the first cell and a state in the low two bits, and is taken whole by the owner.
+//! The thread-free list is one word: the first cell, a state in the low two bits, and the number of cells in the high
+//! sixteen. It is taken whole by the owner, who so need not read the cells to count them: they are in another processor's cache.
 //! The state says what a thread that is not the owner does with a cell:
 //!
 //! | state | a free by another thread |
@@ -22,6 +23,28 @@ const DELAYED: usize = 1;
 const DELAYING: usize = 2;
 const ABANDONED: usize = 3;
 const STATES: usize = 3;
+/// Addresses of cells are below this bit. The number of cells in the list is above.
+const LOG_COUNT: u32 = 48;
+const CELLS: usize = (1 << LOG_COUNT) - 1 - STATES;
+
+/// Cells that other threads freed, each with its successor in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freed {
+    /// 0 if there is none.
+    pub first: usize,
+    pub count: u32,
+}
+
+impl Freed {
+    pub const NONE: Freed = Freed { first: 0, count: 0 };
+
+    fn of(word: usize) -> Freed {
+        Freed {
+            first: word & CELLS,
+            count: (word >> LOG_COUNT) as u32,
+        }
+    }
+}
 
 /// What became of a cell that another thread freed.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,10 +54,10 @@ pub enum Pushed {
     /// The caller must push it on the delayed list of the block's heap, and then call [`ThreadFree::delayed`].
     Delay,
     /// The caller owns the block now, and the cells of this list, which are to be freed too. The cell is still in its hand.
-    Claimed(usize),
+    Claimed(Freed),
 }
 
-/// The thread-free list of a block. Zero is an empty list in the state `NORMAL`.
+/// The thread-free list of a block of less than 65536 cells. Zero is an empty list in the state `NORMAL`.
 #[derive(Debug)]
 pub struct ThreadFree(AtomicUsize);
 
@@ -62,13 +85,14 @@ impl ThreadFree {
     pub fn push(&self, cell: usize, may_claim: bool, link: impl Fn(usize)) -> Pushed {
         let mut word = self.0.load(Relaxed);
         loop {
-            let list = word & !STATES;
+            let list = Freed::of(word);
             let (new, pushed) = match word & STATES {
-                DELAYED => (list | DELAYING, Pushed::Delay),
+                DELAYED => (word - DELAYED + DELAYING, Pushed::Delay),
                 ABANDONED if may_claim => (NORMAL, Pushed::Claimed(list)),
                 state => {
-                    link(list);
-                    (cell | state, Pushed::Listed)
+                    link(list.first);
+                    let count = list.count as usize + 1;
+                    (count << LOG_COUNT | cell | state, Pushed::Listed)
                 }
             };
             match self.0.compare_exchange_weak(word, new, AcqRel, Relaxed) {
@@ -80,7 +104,7 @@ impl ThreadFree {
 
     /// The first cell of the list, which the owner only looks at.
     pub fn first(&self) -> usize {
-        self.0.load(Acquire) & !STATES
+        self.0.load(Acquire) & CELLS
     }
 
     /// Ends what [`Pushed::Delay`] began: the heap may go.
@@ -90,18 +114,18 @@ impl ThreadFree {
     }
 
     /// The owner takes the whole list.
-    pub fn take(&self) -> usize {
+    pub fn take(&self) -> Freed {
         let mut word = self.0.load(Relaxed);
         while word & !STATES != 0 {
             match self
                 .0
                 .compare_exchange_weak(word, word & STATES, Acquire, Relaxed)
             {
-                Ok(_) => return word & !STATES,
+                Ok(_) => break,
                 Err(now) => word = now,
             }
         }
-        0
+        Freed::of(word)
     }
 
     /// The owner makes the first free by another thread a delayed one, or a normal one. False while one is being delayed.
@@ -140,11 +164,11 @@ impl ThreadFree {
     }
 
     /// Becomes the owner of an abandoned block, and of the cells of the list that is returned.
-    pub fn claim(&self) -> Option<usize> {
+    pub fn claim(&self) -> Option<Freed> {
         let mut word = self.0.load(Relaxed);
         while word & STATES == ABANDONED {
             match self.0.compare_exchange_weak(word, NORMAL, AcqRel, Relaxed) {
-                Ok(_) => return Some(word & !STATES),
+                Ok(_) => return Some(Freed::of(word)),
                 Err(now) => word = now,
             }
         }

@@ -7,7 +7,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 use shardsweep_policy::spare::Spare;
-use shardsweep_policy::thread_free::{DelayedFree, Pushed, ThreadFree};
+use shardsweep_policy::thread_free::{DelayedFree, Freed, Pushed, ThreadFree};
 
 /// A block of cells 8, 16, 24, ..., whose links and whose owner's field are watched: loom fails on any race.
 struct Block {
@@ -36,14 +36,22 @@ impl Block {
         self.links[cell / 8 - 1].with_mut(|link| unsafe { *link = next });
     }
 
-    /// The owner gets the cells of a list back.
-    fn put_back(&self, mut list: usize) {
+    /// The owner gets the cells back that other threads freed: as many as are said to be.
+    fn put_back_freed(&self, freed: Freed) {
+        assert_eq!(self.put_back(freed.first), freed.count);
+    }
+
+    /// The owner gets the cells of a list back. How many there were.
+    fn put_back(&self, mut list: usize) -> u32 {
+        let mut count = 0;
         while list != 0 {
+            count += 1;
             // SAFETY: the block is the caller's; loom checks that.
             self.returned.with_mut(|all| unsafe { (*all).push(list) });
             // SAFETY: the list was taken whole; loom checks that.
             list = self.links[list / 8 - 1].with(|link| unsafe { *link });
         }
+        count
     }
 
     /// A thread that does not own the block frees a cell. True if it owns the block now.
@@ -60,8 +68,8 @@ impl Block {
                 self.thread_free.delayed();
                 false
             }
-            Pushed::Claimed(list) => {
-                self.put_back(list);
+            Pushed::Claimed(freed) => {
+                self.put_back_freed(freed);
                 self.link(cell, 0);
                 self.put_back(cell);
                 true
@@ -78,7 +86,7 @@ impl Block {
         // SAFETY: nobody uses the heap; loom checks that.
         self.heap.with_mut(|there| unsafe { *there = false });
         loop {
-            self.put_back(self.thread_free.take());
+            self.put_back_freed(self.thread_free.take());
             if self.thread_free.abandon() {
                 return;
             }
@@ -101,11 +109,11 @@ fn the_owner_takes_what_two_threads_free() {
             let block = Arc::clone(&block);
             thread::spawn(move || block.free(cell, true))
         });
-        block.put_back(block.thread_free.take());
+        block.put_back_freed(block.thread_free.take());
         for thread in threads {
             assert!(!thread.join().unwrap());
         }
-        block.put_back(block.thread_free.take());
+        block.put_back_freed(block.thread_free.take());
         block.assert_returned(&[8, 16]);
     });
 }
@@ -127,7 +135,7 @@ fn a_full_block_delays_the_first_free() {
         block.put_back(block.delayed.take());
         // SAFETY: the threads have ended.
         assert_eq!(block.returned.with(|all| unsafe { (*all).len() }), 1);
-        block.put_back(block.thread_free.take());
+        block.put_back_freed(block.thread_free.take());
         block.assert_returned(&[8, 16]);
     });
 }
@@ -140,7 +148,7 @@ fn no_free_is_missed_when_a_block_becomes_full() {
         let other = Arc::clone(&block);
         let thread = thread::spawn(move || other.free(8, true));
         assert!(block.thread_free.set_delayed(true));
-        block.put_back(block.thread_free.take());
+        block.put_back_freed(block.thread_free.take());
         thread.join().unwrap();
         block.put_back(block.delayed.take());
         block.assert_returned(&[8]);
@@ -156,8 +164,8 @@ fn a_heap_stays_while_a_free_is_delayed() {
         let thread = thread::spawn(move || other.free(8, false));
         block.end();
         thread.join().unwrap();
-        if let Some(list) = block.thread_free.claim() {
-            block.put_back(list);
+        if let Some(freed) = block.thread_free.claim() {
+            block.put_back_freed(freed);
         }
         block.assert_returned(&[8]);
     });
@@ -174,12 +182,12 @@ fn an_abandoned_block_gets_one_owner() {
             thread::spawn(move || block.free(cell, true))
         });
         let adopted = block.thread_free.claim();
-        if let Some(list) = adopted {
-            block.put_back(list);
+        if let Some(freed) = adopted {
+            block.put_back_freed(freed);
         }
         let claims = threads.map(|thread| thread.join().unwrap() as usize);
         assert_eq!(adopted.is_some() as usize + claims[0] + claims[1], 1);
-        block.put_back(block.thread_free.take());
+        block.put_back_freed(block.thread_free.take());
         block.assert_returned(&[8, 16]);
     });
 }
@@ -200,10 +208,10 @@ fn no_cell_is_lost_when_the_owner_ends() {
         for thread in threads {
             thread.join().unwrap();
         }
-        if let Some(list) = block.thread_free.claim() {
-            block.put_back(list);
+        if let Some(freed) = block.thread_free.claim() {
+            block.put_back_freed(freed);
         }
-        block.put_back(block.thread_free.take());
+        block.put_back_freed(block.thread_free.take());
         block.assert_returned(&[8, 16]);
     });
 }

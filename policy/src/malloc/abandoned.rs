@@ -8,6 +8,7 @@ use super::chunk::Chunk;
 use super::heap::Heap;
 use super::release;
 use crate::size_class::Bin;
+use crate::thread_free::Freed;
 use std::ptr::{null_mut, with_exposed_provenance};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -63,16 +64,16 @@ fn note(block: &Block, abandoned: bool) {
 }
 
 /// The calling thread, whose heap this is, has become the owner of a block that was abandoned, by freeing a cell of it; the
-/// cells of the list were freed before. It keeps the block, unless it has some of the bin, so that what a thread holds that only
+/// others were freed before. It keeps the block, unless it has some of the bin, so that what a thread holds that only
 /// frees stays bounded.
-pub(crate) fn claimed_by_free(heap: &Heap, block: &'static Block, list: usize, cell: usize) {
+pub(crate) fn claimed_by_free(heap: &Heap, block: &'static Block, freed: Freed, cell: usize) {
     if !block.is_single() && heap.has_several(block.bin.get()) {
         note(block, false);
-        block.put_back(list);
+        block.put_back(freed);
         block.push_local(cell);
         give_up(block);
     } else {
-        claimed(heap, block, list);
+        claimed(heap, block, freed);
         release::free_own(block, cell);
     }
 }
@@ -85,10 +86,10 @@ pub(crate) fn freed_without_heap(block: &'static Block) {
 }
 
 /// The calling thread, whose heap this is, has become the owner of a block that was abandoned, with cells that were freed.
-fn claimed(heap: &Heap, block: &'static Block, list: usize) {
+fn claimed(heap: &Heap, block: &'static Block, freed: Freed) {
     note(block, false);
     ARENA.counters.blocks_adopted.fetch_add(1, Relaxed);
-    heap.take_over(block, list);
+    heap.take_over(block, freed);
 }
 
 /// An abandoned block of the bin that has a free cell, for the heap. On the way, blocks are released whose cells were all
@@ -125,9 +126,9 @@ pub(crate) fn adopt(heap: &Heap, bin: Bin) -> Option<&'static Block> {
 }
 
 fn try_adopt(heap: &Heap, block: &'static Block, bin: Bin) -> Option<&'static Block> {
-    let list = block.thread_free.claim()?;
+    let freed = block.thread_free.claim()?;
     if block.bin.get() as usize == bin.index() {
-        claimed(heap, block, list);
+        claimed(heap, block, freed);
         block.collect();
         if block.free.get() != 0 || block.grow() {
             heap.remove(block);
@@ -138,7 +139,7 @@ fn try_adopt(heap: &Heap, block: &'static Block, bin: Bin) -> Option<&'static Bl
         return None;
     }
     note(block, false);
-    block.put_back(list);
+    block.put_back(freed);
     give_up(block);
     None
 }

@@ -9,7 +9,7 @@ use super::heap::Heap;
 use super::secure::{self, Secret, Wrong, GUARD_PAGES};
 use crate::config::PAGE_BYTES;
 use crate::prefetch::prefetch;
-use crate::thread_free::ThreadFree;
+use crate::thread_free::{Freed, ThreadFree};
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -158,13 +158,9 @@ impl Block {
         used
     }
 
-    /// Moves what was freed to the list of free cells: what other threads freed, and, if that list is empty, what the
-    /// owner freed.
+    /// Takes back what other threads freed, and has cells to be handed out if any are free.
     pub(crate) fn collect(&self) {
-        let taken = self.thread_free.take();
-        if taken != 0 {
-            self.put_back(taken);
-        }
+        self.put_back(self.thread_free.take());
         if self.free.get() == 0 {
             self.reuse_local();
         }
@@ -175,23 +171,28 @@ impl Block {
         self.free.set(self.local_free.replace(0));
     }
 
-    /// Joins a list of cells that other threads freed to the local-free list.
-    pub(crate) fn put_back(&self, list: usize) {
-        let (mut count, mut last) = (0, 0);
+    /// Takes back cells that other threads freed. They become a list of the block as they are, if it has an empty one, so that
+    /// each is first read when it is handed out.
+    pub(crate) fn put_back(&self, freed: Freed) {
+        if freed.count == 0 {
+            return;
+        }
+        if secure::ON && freed.count > self.used.get() {
+            // More than all, as one is on the list twice.
+            secure::die(Wrong::DoubleFree, freed.first);
+        }
+        self.used.set(self.used.get() - freed.count);
+        let lists = [&self.free, &self.local_free];
+        if let Some(empty) = lists.into_iter().find(|list| list.get() == 0) {
+            empty.set(freed.first);
+            return;
+        }
         // SAFETY: the list was taken whole by the caller, who owns the block.
-        for cell in unsafe { self.cells(list) } {
-            (count, last) = (count + 1, cell);
-            if secure::ON && count > self.used.get() {
-                // More than all, as one is on the list twice.
-                secure::die(Wrong::DoubleFree, cell);
-            }
-        }
-        if count != 0 {
-            // SAFETY: as above.
-            unsafe { cell::link(last, self.local_free.get(), &self.secret) };
-            self.local_free.set(list);
-            self.used.set(self.used.get() - count);
-        }
+        let last = unsafe { self.cells(freed.first) }.last();
+        let last = last.expect("a list that is not empty");
+        // SAFETY: as above.
+        unsafe { cell::link(last, self.local_free.get(), &self.secret) };
+        self.local_free.set(freed.first);
     }
 
     /// Links more cells, about a page of them. False if all are.

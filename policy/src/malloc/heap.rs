@@ -9,7 +9,7 @@ use super::queue::Queue;
 use super::secure::{self, Numbers, Wrong, GUARD_PAGES};
 use super::{abandoned, large, os, release, sizes, thread};
 use crate::size_class::{Bin, MAX_BINS, SMALL_BYTES};
-use crate::thread_free::DelayedFree;
+use crate::thread_free::{DelayedFree, Freed};
 use std::cell::Cell;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -510,11 +510,11 @@ impl Heap {
         }
     }
 
-    /// Takes a block over that has no other owner, and the cells of `list` that were freed in it.
-    pub(crate) fn take_over(&self, block: &Block, list: usize) {
+    /// Takes a block over that has no other owner, and the cells that were freed in it.
+    pub(crate) fn take_over(&self, block: &Block, freed: Freed) {
         block.heap.store(self.as_mut_pointer(), Relaxed);
         block.owner.store(self.owner(), Relaxed);
-        block.put_back(list);
+        block.put_back(freed);
         if block.bin.get() == SINGLE {
             self.push_full(block);
         } else {

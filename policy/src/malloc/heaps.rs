@@ -17,6 +17,7 @@ use super::arena::ARENA;
 use super::block::Block;
 use super::heap::Heap;
 use super::{release, thread};
+use crate::thread_free::Freed;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A new heap of the calling thread. None if the OS has no memory.
@@ -45,7 +46,7 @@ pub unsafe fn delete(heap: &'static Heap) {
 
 /// The heap gets a block of one that ends.
 fn take_over(heap: &Heap, block: &Block) {
-    heap.take_over(block, 0);
+    heap.take_over(block, Freed::NONE);
     block.collect();
     if block.used.get() == 0 {
         // Others have freed its last cells meanwhile: nobody would look at it again.
