@@ -160,7 +160,10 @@ impl Block {
 
     /// Takes back what other threads freed, and has cells to be handed out if any are free.
     pub(crate) fn collect(&self) {
-        self.put_back(self.thread_free.take());
+        let freed = self.thread_free.take();
+        if freed.count != 0 {
+            self.put_back(freed);
+        }
         if self.free.get() == 0 {
             self.reuse_local();
         }
@@ -174,25 +177,29 @@ impl Block {
     /// Takes back cells that other threads freed. They become a list of the block as they are, if it has an empty one, so that
     /// each is first read when it is handed out.
     pub(crate) fn put_back(&self, freed: Freed) {
-        if freed.count == 0 {
-            return;
-        }
         if secure::ON && freed.count > self.used.get() {
             // More than all, as one is on the list twice.
             secure::die(Wrong::DoubleFree, freed.first);
         }
         self.used.set(self.used.get() - freed.count);
-        let lists = [&self.free, &self.local_free];
-        if let Some(empty) = lists.into_iter().find(|list| list.get() == 0) {
-            empty.set(freed.first);
-            return;
+        if self.free.get() == 0 {
+            self.free.set(freed.first);
+        } else if self.local_free.get() == 0 {
+            self.local_free.set(freed.first);
+        } else {
+            self.join_local(freed.first);
         }
-        // SAFETY: the list was taken whole by the caller, who owns the block.
-        let last = unsafe { self.cells(freed.first) }.last();
-        let last = last.expect("a list that is not empty");
-        // SAFETY: as above.
-        unsafe { cell::link(last, self.local_free.get(), &self.secret) };
-        self.local_free.set(freed.first);
+    }
+
+    /// Puts the cells of a list of the caller's in front of those that the owner freed.
+    #[cold]
+    fn join_local(&self, list: usize) {
+        // SAFETY: the list is the caller's, who owns the block.
+        if let Some(last) = unsafe { self.cells(list) }.last() {
+            // SAFETY: as above.
+            unsafe { cell::link(last, self.local_free.get(), &self.secret) };
+            self.local_free.set(list);
+        }
     }
 
     /// Links more cells, about a page of them. False if all are.
