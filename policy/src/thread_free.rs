@@ -30,14 +30,17 @@ const CELLS: usize = (1 << LOG_COUNT) - 1 - STATES;
 /// Cells that other threads freed, each with its successor in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
-    /// 0 if there is none.
+    /// Address of the first one; 0 if there is none.
     pub first: usize,
+    /// How many they are.
     pub count: u32,
 }
 
 impl Freed {
+    /// No cells.
     pub const NONE: Freed = Freed { first: 0, count: 0 };
 
+    /// The list of a word of [`ThreadFree`].
     fn of(word: usize) -> Freed {
         Freed {
             first: word & CELLS,

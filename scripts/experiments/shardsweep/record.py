@@ -21,13 +21,14 @@ def record(name: str, folders: list[Path], results: Path = RESULTS) -> Path:
     """Replaces the data set `name` by what the folders of sweeps hold, and returns its folder.
 
     Each sweep is a sitting. All of them are at their end, are of one grid, and were measured on one kind of processor,
-    JVM, jar and commit of each build: samples of others are not to be pooled. Raises UserError where they are not, or
-    have no results.
+    JVM, jar and commit of each build: samples of others are not to be pooled. Raises UserError where they are not, have no
+    results, or are of a build that has no commit.
     """
     target = _target(name, results)
     whole = _grid(folders)
     table, notes = _pooled(folders)
     facts = {folder.resolve().name: sweep.read_machine(folder) for folder in folders}
+    _check_committed(list(facts.values()))
     _check_alike(list(facts.values()))
     with replaced(target) as new:
         tidy.write(table, new / sweep.RESULTS)
@@ -92,6 +93,13 @@ def _pooled(folders: list[Path]) -> tuple[pd.DataFrame, list[dict]]:
         notes += said
     pooled = pd.concat(tables, ignore_index=True).astype(tidy.ALL)
     return pooled.sort_values(tidy.SORT, kind="stable", ignore_index=True), notes
+
+
+def _check_committed(facts: list[dict]) -> None:
+    """Raises UserError where a build is not what its commit says."""
+    for name, build in (build for one in facts for build in one["builds"].items()):
+        if (build.get("revision") or "").endswith("-dirty"):
+            raise UserError(f"{name} was built with changes that no commit has: commit them, build it again and measure")
 
 
 def _check_alike(facts: list[dict]) -> None:

@@ -77,6 +77,13 @@ def test_a_sweep_that_is_not_at_its_end_is_refused(tmp_path, capsys):
     assert capsys.readouterr().err == f"shardsweep: {folder}: {failed} has failed: the disk is full\n"
 
 
+def test_a_build_without_a_commit_is_refused(tmp_path):
+    folder = swept(tmp_path / "one", 3, 4, builds={"ms-64k": {"revision": "abc-dirty"}})
+    with pytest.raises(UserError, match="ms-64k was built with changes that no commit has"):
+        record.record("minheap", [folder], tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+
+
 def test_an_interruption_leaves_the_data_set_as_it_was(tmp_path, monkeypatch):
     target = record.record("minheap", [swept(tmp_path / "first", 3, 4)], tmp_path / "results")
     before = content(tmp_path / "results")
