@@ -19,19 +19,22 @@ DIGITS = 7
 FRESH, STALE, UNKNOWN = "fresh", "stale", "unknown"
 
 _NO_CODE = (":!*.md", ":!*/test/*", ":!*/tests/*", ":!*/tests.rs")
+# Of policy/src, what the feature `malloc` alone compiles, beside the folder.
+ONLY_MALLOC = ("spare", "thread_free")
 # The Serviceability Agent runs in a process of its own; its patch adds to the JVM a table that only it reads. The malloc is in no
 # plugin; of the build that loads it, and of other mallocs, nothing is claimed.
 _NO_COLLECTOR = (
     ":!openjdk/src/jdk.hotspot.agent/*",
     ":!openjdk/patches/*-agent.patch",
     ":!policy/src/malloc/*",
+    *(f":!policy/src/{name}.rs" for name in ONLY_MALLOC),
     ":!scripts/building/*malloc.sh",
     ":!scripts/building/rivals.sh",
     ":!scripts/building/dacapo.sh",
 )
 _CARGO = ("Cargo.toml", "Cargo.lock")
 # Of policy/src, what the malloc is made of.
-POLICY_OF_MALLOC = ("config", "lib", "marks", "pages", "prefetch", "size_class", "spare", "sync", "thread_free")
+POLICY_OF_MALLOC = ("config", "lib", "marks", "pages", "prefetch", "size_class", "sync", *ONLY_MALLOC)
 # What results depend on, by what was measured: a commit that differs from the checkout in one of these has other code.
 # Presets are not among them: a data set has the grid that it was measured by.
 _OF_COLLECTORS = (
@@ -61,21 +64,24 @@ CODE = {COLLECTORS: _OF_COLLECTORS, MALLOC: _OF_MALLOC, SOAK: (*_OF_COLLECTORS, 
 
 
 class Unmeasured(BaseModel):
-    """A commit whose code nothing runs that was measured of a collector, but for some builds."""
+    """A commit whose code nothing runs that was measured of a collector, but for some builds; nor of the malloc, if it says so."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     commit: str = Field(pattern=r"^[0-9a-f]{40}$")
     why: str
     but_for: frozenset[str] = frozenset()
+    nor_malloc: bool = False
 
-    def is_run_by(self, builds: frozenset[str] | None) -> bool:
-        """Whether one of these builds, or where they are not known any build, runs its code."""
+    def is_run_by(self, of: str, builds: frozenset[str] | None) -> bool:
+        """Whether the malloc, or of the collectors one of these builds, or where they are not known any build, runs its code."""
+        if of == MALLOC:
+            return not self.nor_malloc
         return bool(self.but_for if builds is None else self.but_for & builds)
 
 
 def unmeasured() -> list[Unmeasured]:
-    """The commits that make no result of a collector stale."""
+    """The commits that make no result stale of those that they name."""
     return read_checked(RESULTS / UNMEASURED, list[Unmeasured])
 
 
@@ -125,7 +131,7 @@ def state(commit: str, of: str = COLLECTORS, builds: frozenset[str] | None = Non
     if "-dirty" in commit or _git("diff", "--quiet", "HEAD", of=of) is None:
         return STALE
     since = _git("log", "--format=%H", f"{commit}...HEAD", of=of)
-    without = {each.commit for each in unmeasured() if of != MALLOC and not each.is_run_by(builds)}
+    without = {each.commit for each in unmeasured() if not each.is_run_by(of, builds)}
     return STALE if since is None or set(since.split()) - without else FRESH
 
 

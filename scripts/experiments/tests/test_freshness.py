@@ -64,6 +64,9 @@ def test_commits_that_nothing_measured_runs_make_no_result_stale(repository):
     repository.listed.append(freshness.Unmeasured(commit=other, why="nothing runs it"))
     assert repository.state(measured) == repository.state(measured, SOAK) == "fresh"
     assert repository.state(measured, MALLOC) == "stale", "what no collector runs, a malloc may"
+    repository.listed[:] = [freshness.Unmeasured(commit=other, why="comments", nor_malloc=True)]
+    freshness.state.cache_clear()
+    assert repository.state(measured) == repository.state(measured, MALLOC) == "fresh"
     repository.commit("policy/notes.md")
     assert repository.state(measured) == "fresh"
     repository.write("policy/measured.rs", "not committed")
@@ -123,6 +126,13 @@ def test_the_malloc_is_made_of_the_files_of_the_policy_that_it_uses():
                 used.add(name)
                 left.append(source / f"{name}.rs")
     assert used == set(freshness.POLICY_OF_MALLOC)
+
+
+def test_what_the_malloc_alone_is_made_of_makes_no_collector_stale(repository):
+    measured = repository.commit("policy/measured.rs")
+    repository.commit("policy/src/thread_free.rs")
+    assert repository.state(measured) == "fresh"
+    assert repository.state(measured, MALLOC) == "stale"
 
 
 def test_what_results_depend_on_is_there():
