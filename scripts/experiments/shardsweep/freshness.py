@@ -64,7 +64,7 @@ CODE = {COLLECTORS: _OF_COLLECTORS, MALLOC: _OF_MALLOC, SOAK: (*_OF_COLLECTORS, 
 
 
 class Unmeasured(BaseModel):
-    """A commit whose code nothing runs that was measured of a collector, but for some builds; nor of the malloc, if it says so."""
+    """A commit whose code nothing runs that was measured of a collector, but for some builds, nor of the malloc if it says so."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
