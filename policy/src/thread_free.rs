@@ -60,7 +60,7 @@ pub enum Pushed {
     Claimed(Freed),
 }
 
-/// The thread-free list of a block of less than 65536 cells. Zero is an empty list in the state `NORMAL`.
+/// The thread-free list of a block. Zero is an empty list in the state `NORMAL`.
 #[derive(Debug)]
 pub struct ThreadFree(AtomicUsize);
 
@@ -71,6 +71,9 @@ impl Default for ThreadFree {
 }
 
 impl ThreadFree {
+    /// So many cells a block has at most, as the list counts them.
+    pub const MAX_CELLS: u32 = u32::MAX >> (LOG_COUNT - 32);
+
     /// An empty list, `NORMAL`.
     #[cfg(not(loom))]
     pub const fn new() -> Self {

@@ -100,6 +100,7 @@ impl Block {
         } else {
             (bytes / cell_bytes) as u32
         });
+        debug_assert!(self.reserved.get() <= ThreadFree::MAX_CELLS);
         self.bin.set(bin);
         self.retire.set(0);
         self.cell_bytes.set(cell_bytes);
