@@ -99,7 +99,7 @@ def _check_committed(facts: list[dict]) -> None:
     """Raises UserError where a build is not what its commit says."""
     for name, build in (build for one in facts for build in one["builds"].items()):
         if (build.get("revision") or "").endswith("-dirty"):
-            raise UserError(f"{name} was built with changes that no commit has: commit them, build it again and measure")
+            raise UserError(f"{name} was built with changes that no commit has: commit, build and measure again")
 
 
 def _check_alike(facts: list[dict]) -> None:
