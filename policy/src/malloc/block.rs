@@ -175,12 +175,11 @@ impl Block {
         self.free.set(self.local_free.replace(0));
     }
 
-    /// Takes back cells that other threads freed. They become a list of the block as they are, if it has an empty one, so that
-    /// each is first read when it is handed out.
+    /// Takes back cells that other threads freed. They become a list of the block as they are, if it has an empty one, so that,
+    /// but in secure mode, each is first read when it is handed out.
     pub(crate) fn put_back(&self, freed: Freed) {
-        if secure::ON && freed.count > self.used.get() {
-            // More than all, as one is on the list twice.
-            secure::die(Wrong::DoubleFree, freed.first);
+        if secure::ON {
+            self.check_freed(freed);
         }
         self.used.set(self.used.get() - freed.count);
         if self.free.get() == 0 {
@@ -189,6 +188,17 @@ impl Block {
             self.local_free.set(freed.first);
         } else {
             self.join_local(freed.first);
+        }
+    }
+
+    /// Ends the program unless the list has as many cells as it counts: where two threads free a cell at the same time, it is on
+    /// the list twice, and the list has no end.
+    fn check_freed(&self, freed: Freed) {
+        let count = freed.count as usize;
+        // SAFETY: the list was taken whole by the caller, who owns the block.
+        let cells = unsafe { self.cells(freed.first) };
+        if freed.count > self.used.get() || cells.take(count + 1).count() != count {
+            secure::die(Wrong::DoubleFree, freed.first);
         }
     }
 
