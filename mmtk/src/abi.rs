@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 12;
+pub const ABI_VERSION: u32 = 13;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -161,7 +161,7 @@ mirror! {
     36 supports_compressed_oops: u32,
     40 gc_threads: u32,
     44 barrier: u32,
-    48 supports_pre_touch: u32,
+    48 manages_pages: u32,
     52 ignores_system_gc: u32,
     56 concurrent_gc_threads: u32,
     60 extra_header_bytes: u32,
@@ -207,6 +207,8 @@ pub const PAUSE_FINAL_MARK: i32 = 3;
 pub const HUGE_PAGES_ALWAYS: u32 = 1;
 /// `THIRD_PARTY_HEAP_HUGE_PAGES_NEVER`: it is not.
 pub const HUGE_PAGES_NEVER: u32 = 2;
+/// `THIRD_PARTY_HEAP_HUGE_PAGES_RESERVED`: the heap takes those that the administrator has reserved.
+pub const HUGE_PAGES_RESERVED: u32 = 3;
 
 mirror! {
     /// What the VM asks for when the heap is made.

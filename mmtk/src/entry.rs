@@ -12,6 +12,8 @@ use crate::{
     affinity, allocation, barrier, collection, heap_info, layout, logging, native_memory, scanning,
     slot, trigger, upcalls, OpenJDK,
 };
+#[cfg(feature = "shardsweep")]
+use mmtk::shardsweep::{set_huge_pages, HugePages};
 use mmtk::util::heap::vm_layout::VMLayout;
 use mmtk::util::options::GCTriggerSelector;
 use mmtk::util::{Address, ObjectReference, VMMutatorThread, VMWorkerThread};
@@ -206,9 +208,9 @@ unsafe extern "C" fn configure(
                 ignores_system_gc: (*settings.builder.options.ignore_system_gc).into(),
                 barrier: barrier::of_plan(info.constraints.barrier),
                 #[cfg(feature = "shardsweep")]
-                supports_pre_touch: crate::cells::serves(info).into(),
+                manages_pages: crate::cells::serves(info).into(),
                 #[cfg(not(feature = "shardsweep"))]
-                supports_pre_touch: 0,
+                manages_pages: 0,
             }
         };
         *SETTINGS.lock().expect("configure does not panic") = Some(settings);
@@ -270,7 +272,9 @@ unsafe extern "C" fn initialize(
                 settings.builder.options.transparent_hugepages.set(true);
             }
             #[cfg(feature = "shardsweep")]
-            abi::HUGE_PAGES_NEVER => mmtk::shardsweep::never_use_huge_pages(),
+            abi::HUGE_PAGES_NEVER => set_huge_pages(HugePages::Never),
+            #[cfg(feature = "shardsweep")]
+            abi::HUGE_PAGES_RESERVED => set_huge_pages(HugePages::Reserved),
             _ => {}
         }
         logging::install();

@@ -7,12 +7,17 @@ use std::panic;
 
 /// Levels of the unified log, as the VM's `log` counts them.
 const ERROR: i32 = 1;
+const WARNING: i32 = 2;
 const DEBUG: i32 = 4;
 const TRACE: i32 = 5;
 
+/// The target of what the policy tells the user.
+const TO_THE_USER: &str = "shardsweep";
+
 /// What mmtk calls a warning or information is of no use to the user of a Java program.
-fn unified_level(level: Level) -> i32 {
-    match level {
+fn unified_level(about: &Metadata) -> i32 {
+    match about.level() {
+        Level::Warn if about.target() == TO_THE_USER => WARNING,
         Level::Error => ERROR,
         Level::Warn | Level::Info => DEBUG,
         Level::Debug | Level::Trace => TRACE,
@@ -23,13 +28,13 @@ struct UnifiedLog;
 
 impl Log for UnifiedLog {
     fn enabled(&self, metadata: &Metadata) -> bool {
-        upcalls::is_log_enabled(unified_level(metadata.level()))
+        upcalls::is_log_enabled(unified_level(metadata))
     }
 
     fn log(&self, record: &Record) {
         if self.enabled(record.metadata()) {
             let text = format!("{}: {}", record.target(), record.args());
-            upcalls::log(unified_level(record.level()), &text);
+            upcalls::log(unified_level(record.metadata()), &text);
         }
     }
 

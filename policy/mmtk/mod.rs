@@ -55,7 +55,7 @@ pub use report::{cancel_purge, pre_touch, prepare_purge, purge, report, wake_pur
 pub use shardsweep_policy::{
     Bin, BinStatistics, Build, Config, Heads, Statistics, BINS_BY_WORDS, CELL_BYTES_BY_BIN,
 };
-pub use space::{never_use_huge_pages, MarkSweepSpace};
+pub use space::{set_huge_pages, HugePages, MarkSweepSpace};
 
 use crate::util::heap::layout::vm_layout::BYTES_IN_CHUNK;
 use crate::util::Address;

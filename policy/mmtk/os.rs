@@ -2,9 +2,9 @@
 //! What the space asks of the OS: which pages it may drop, which places of 2 MiB are to be one huge page each, and where a
 //! thread may run.
 
-use shardsweep_policy::{PageRange, PAGE_BYTES};
+use shardsweep_policy::{PageRange, HUGE_PAGE_BYTES, PAGE_BYTES};
 use std::io;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 /// Ranges that the kernel takes at a time (its `UIO_MAXIOV`).
 const RANGES_PER_CALL: usize = 1024;
@@ -34,6 +34,66 @@ pub fn make_huge_page(place: PageRange) {
         advise(&place, libc::MADV_POPULATE_WRITE).ok();
         // A huge page that was made stays one.
         forbid_huge_pages(place);
+    }
+}
+
+/// Takes one of the huge pages that the administrator has reserved for a place of one, without touching it. Where none is
+/// left, the place gets small pages, and the first one says so.
+pub fn take_reserved_huge_page(place: PageRange) {
+    static TOLD: Once = Once::new();
+    let policy = MemoryPolicy::of(&place);
+    let size = HUGE_PAGE_BYTES.ilog2() as libc::c_int;
+    if let Err(error) = map_anew(&place, libc::MAP_HUGETLB | size << libc::MAP_HUGE_SHIFT) {
+        TOLD.call_once(|| warn!(target: "shardsweep", "the heap goes on with small pages, as no reserved huge page is left: {error}"));
+        // A mapping that fails may have taken away what was there.
+        map_anew(&place, libc::MAP_NORESERVE).unwrap_or_else(|error| panic!("the heap cannot be mapped: {error}"));
+        forbid_huge_pages(place);
+    }
+    if let Some(policy) = policy {
+        policy.set(&place);
+    }
+}
+
+/// Maps anonymous memory in place of what is mapped in a range that nobody uses.
+fn map_anew(range: &PageRange, flags: libc::c_int) -> io::Result<()> {
+    let libc::iovec { iov_base, iov_len } = vector(range);
+    let flags = flags | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+    // SAFETY: the range is the heap's, and holds no object.
+    match unsafe { libc::mmap(iov_base, iov_len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) } {
+        libc::MAP_FAILED => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// From which nodes of the system the pages of a range come.
+struct MemoryPolicy {
+    mode: libc::c_int,
+    nodes: [libc::c_ulong; 16],
+}
+
+impl MemoryPolicy {
+    /// Bits that name nodes, and one that the kernel leaves out.
+    const BITS: usize = 16 * libc::c_ulong::BITS as usize + 1;
+
+    /// That of a range, if it is not the system's.
+    fn of(range: &PageRange) -> Option<MemoryPolicy> {
+        /// `MPOL_F_ADDR`: of an address, not of the thread.
+        const OF_ADDRESS: libc::c_int = 2;
+        let mut policy = MemoryPolicy { mode: libc::MPOL_DEFAULT, nodes: [0; 16] };
+        let address = vector(range).iov_base;
+        // SAFETY: the system writes no more than a mode and so many bits. What fails changes nothing.
+        unsafe {
+            let nodes = policy.nodes.as_mut_ptr();
+            libc::syscall(libc::SYS_get_mempolicy, &mut policy.mode, nodes, Self::BITS, address, OF_ADDRESS);
+        }
+        (policy.mode != libc::MPOL_DEFAULT).then_some(policy)
+    }
+
+    /// Makes it that of a range. What fails costs time alone.
+    fn set(&self, range: &PageRange) {
+        let libc::iovec { iov_base, iov_len } = vector(range);
+        // SAFETY: the system reads so many bits, and changes nothing that the program sees.
+        unsafe { libc::syscall(libc::SYS_mbind, iov_base, iov_len, self.mode, self.nodes.as_ptr(), Self::BITS, 0) };
     }
 }
 

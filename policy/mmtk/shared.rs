@@ -55,8 +55,8 @@ pub struct Shared<VM: VMBinding> {
     heap: OnceLock<Heap<Build>>,
     /// Whether this collection, or the last one, looks at all objects.
     full: AtomicBool,
-    /// How many pages were made resident at the start, and stay so.
-    pre_touched: AtomicUsize,
+    /// How many pages stay resident, used or not.
+    resident: AtomicUsize,
     /// What the last collection found, or this one so far.
     released: Mutex<Released>,
 }
@@ -75,7 +75,7 @@ impl<VM: VMBinding> Shared<VM> {
             gc_trigger,
             heap: OnceLock::new(),
             full: AtomicBool::new(true),
-            pre_touched: AtomicUsize::new(0),
+            resident: AtomicUsize::new(0),
             released: Mutex::default(),
         }
     }
@@ -154,15 +154,15 @@ impl<VM: VMBinding> Shared<VM> {
 
     /// Number of pages that are to be returned to the OS.
     pub fn excess_pages(&self) -> usize {
-        let pre_touched = self.pre_touched.load(Ordering::Relaxed);
-        let stay = pre_touched.saturating_sub(self.pages.charged_pages());
+        let resident = self.resident.load(Ordering::Relaxed);
+        let stay = resident.saturating_sub(self.pages.charged_pages());
         let keep = self.keep_pages().max(stay);
         self.heap().dirty_pages().saturating_sub(keep)
     }
 
-    /// Notes that so many pages were made resident before they were used.
-    pub fn set_pre_touched(&self, pages: usize) {
-        self.pre_touched.store(pages, Ordering::Relaxed);
+    /// Has so many pages stay resident, used or not.
+    pub fn keep_resident(&self, pages: usize) {
+        self.resident.fetch_max(pages, Ordering::Relaxed);
     }
 
     /// Whether what the space holds, charged or not, is no more than the heap's size and what may stay. Then

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The space: what the MarkSweep plan and the tracing of objects see of the heap.
 
-use super::os::{forbid_huge_pages, make_huge_page, touch};
+use super::os::{forbid_huge_pages, make_huge_page, take_reserved_huge_page, touch};
 use super::pages::ChunkPageResource;
 use super::shared::{SecondBits, Shared};
 use super::{address, Build};
@@ -25,7 +25,7 @@ use shardsweep_policy::{prefetch, Heap, MarkBits, PageRange, Sharing, HUGE_PAGE_
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// A thread charges at most one part in so many of its share of what is free.
@@ -36,14 +36,23 @@ const SCARCE_FREE_PAGES: usize = 32;
 /// ... or when the heap has fewer than this for each of them.
 const SCARCE_HEAP_PAGES: usize = 96;
 
-/// Whether the VM was told to do without huge pages.
-static NO_HUGE_PAGES: AtomicBool = AtomicBool::new(false);
+/// Huge pages that the VM was told to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HugePages {
+    /// None.
+    Never,
+    /// Those that the administrator has reserved, as long as there are any. They stay resident.
+    Reserved,
+}
 
-/// Has the space do without huge pages, which it otherwise has if mmtk's option `transparent_hugepages` says so, or if the
-/// heap may become so large that one is no more than what may stay resident without being charged. Called before the heap
-/// is made.
-pub fn never_use_huge_pages() {
-    NO_HUGE_PAGES.store(true, Ordering::Relaxed);
+/// What the VM was told.
+static HUGE_PAGES: OnceLock<HugePages> = OnceLock::new();
+
+/// Says which huge pages the space has. Otherwise it asks the kernel for some if mmtk's option `transparent_hugepages` says
+/// so, or if the heap may become so large that one is no more than what may stay resident without being charged. Called
+/// before the heap is made, once.
+pub fn set_huge_pages(huge_pages: HugePages) {
+    HUGE_PAGES.set(huge_pages).expect("the VM makes one heap");
 }
 
 /// A space of blocks, charged as the build says.
@@ -115,11 +124,17 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         unsafe { MarkBits::new(bitmap, range.start) }
     }
 
-    fn has_huge_pages(&self) -> bool {
+    /// How the place of a huge page gets one, if the space has any.
+    fn huge_pages(&self) -> Option<fn(PageRange)> {
+        let told = HUGE_PAGES.get();
+        if told == Some(&HugePages::Reserved) {
+            return Some(take_reserved_huge_page);
+        }
         let most_pages = self.get_gc_trigger().policy.get_max_heap_size_in_pages();
         let is_large = HUGE_PAGE_BYTES / PAGE_BYTES <= Shared::<VM>::keep_pages_of(most_pages);
         let is_asked_for = *self.common.options.transparent_hugepages;
-        is_asked_for || is_large && !NO_HUGE_PAGES.load(Ordering::Relaxed)
+        let is_any = is_asked_for || is_large && told != Some(&HugePages::Never);
+        is_any.then_some(make_huge_page)
     }
 
     /// The blocks.
@@ -277,14 +292,14 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         };
         let chunks = pages.div_ceil(PAGES_IN_CHUNK);
         if self.add_chunks(VMThread::UNINITIALIZED, chunks, self.chunk_count(), options) {
-            let huge = self.has_huge_pages();
+            let huge_pages = self.huge_pages();
             self.heap().pre_touch(pages, |place| {
-                if huge {
-                    make_huge_page(place);
+                if let Some(back) = huge_pages {
+                    back(place);
                 }
                 touch(place);
             });
-            self.shared.set_pre_touched(pages);
+            self.shared.keep_resident(pages);
         }
     }
 
@@ -481,11 +496,13 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
             SecondBits::Old => heap.with_old_bits(second()),
             SecondBits::Sweep => heap.with_sweep_bits(second()),
         };
-        self.shared.set_heap(if self.has_huge_pages() {
-            heap.with_huge_pages(make_huge_page)
-        } else {
-            heap
+        self.shared.set_heap(match self.huge_pages() {
+            Some(back) => heap.with_huge_pages(back),
+            None => heap,
         });
+        if HUGE_PAGES.get() == Some(&HugePages::Reserved) {
+            self.shared.keep_resident(usize::MAX);
+        }
     }
 
     fn common(&self) -> &CommonSpace<VM> {

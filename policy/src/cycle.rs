@@ -167,6 +167,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 256 }))]
+
         /// No other number of partial collections makes a page cheaper, but for one more or less: the loss is estimated.
         #[test]
         fn a_cycle_ends_where_a_page_costs_least(full in 50u64..500, partial in 1u64..50, left in 0.7f64..0.95) {

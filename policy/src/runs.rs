@@ -370,6 +370,8 @@ mod tests {
     const CHUNKS: usize = 6;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 256 }))]
+
         /// A search that begins where it is told finds the lowest chunk with a run long enough, as one that begins at the first.
         #[test]
         fn no_chunk_is_missed(steps in prop::collection::vec((0..CHUNKS, 1..=CHUNK_PAGES, 0..3usize), 1..200)) {

@@ -62,7 +62,7 @@ fn c_program() -> String {
     for pause in ["FULL", "PARTIAL", "INITIAL_MARK", "FINAL_MARK"] {
         writeln!(body, "show(\"{pause}\", THIRD_PARTY_HEAP_PAUSE_{pause});").unwrap();
     }
-    for huge_pages in ["ALWAYS", "NEVER"] {
+    for huge_pages in ["ALWAYS", "NEVER", "RESERVED"] {
         writeln!(
             body,
             "show(\"{huge_pages}\", THIRD_PARTY_HEAP_HUGE_PAGES_{huge_pages});"
@@ -125,7 +125,7 @@ fn expected() -> String {
     .unwrap();
     writeln!(
         lines,
-        "ALWAYS {HUGE_PAGES_ALWAYS}\nNEVER {HUGE_PAGES_NEVER}"
+        "ALWAYS {HUGE_PAGES_ALWAYS}\nNEVER {HUGE_PAGES_NEVER}\nRESERVED {HUGE_PAGES_RESERVED}"
     )
     .unwrap();
     for (name, value) in PHASES {

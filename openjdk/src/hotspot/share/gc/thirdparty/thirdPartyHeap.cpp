@@ -81,6 +81,9 @@ static ThirdPartyHeapHugePages huge_pages() {
   if (UseTransparentHugePages) {
     return THIRD_PARTY_HEAP_HUGE_PAGES_ALWAYS;
   }
+  if (UseLargePages && UseHugeTLBFS) {
+    return THIRD_PARTY_HEAP_HUGE_PAGES_RESERVED;
+  }
   return FLAG_IS_CMDLINE(UseTransparentHugePages) ? THIRD_PARTY_HEAP_HUGE_PAGES_NEVER : THIRD_PARTY_HEAP_HUGE_PAGES_ANY;
 }
 

@@ -41,9 +41,9 @@ void ThirdPartyHeapArguments::check_supported_flags() {
 // What would do nothing says so: one line a flag.
 void ThirdPartyHeapArguments::warn_of_ignored_flags(const ThirdPartyHeapPlan& plan) {
   struct { bool set; const char* what; const char* why; } ignored[] = {
-    { UseLargePages && FLAG_IS_CMDLINE(UseLargePages) && !UseTransparentHugePages,
-                                                         "-XX:+UseLargePages",     "-XX:+UseTransparentHugePages has" },
-    { AlwaysPreTouch && FLAG_IS_CMDLINE(AlwaysPreTouch) && !plan.supports_pre_touch,
+    { UseLargePages && FLAG_IS_CMDLINE(UseLargePages) && !UseTransparentHugePages && !(UseHugeTLBFS && plan.manages_pages),
+                                                         "-XX:+UseLargePages",     "with this plan -XX:+UseTransparentHugePages has" },
+    { AlwaysPreTouch && FLAG_IS_CMDLINE(AlwaysPreTouch) && !plan.manages_pages,
                                                          "-XX:+AlwaysPreTouch",    "with this plan it has no memory before it is used" },
     { FLAG_IS_CMDLINE(MaxGCPauseMillis),                 "-XX:MaxGCPauseMillis",   "pauses have no goal" },
     { FLAG_IS_CMDLINE(NewSize) || FLAG_IS_CMDLINE(MaxNewSize) || FLAG_IS_CMDLINE(NewRatio) || FLAG_IS_CMDLINE(SurvivorRatio),

@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 12
+#define THIRD_PARTY_HEAP_ABI_VERSION 13
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -136,7 +136,7 @@ typedef struct ThirdPartyHeapPlan {
   uint32_t    supports_compressed_oops; /* 0: objects may lie where narrow oops cannot reach */
   uint32_t    gc_threads;           /* "threads" as set by an option, 0 if not set */
   uint32_t    barrier;              /* what stores of references need: a ThirdPartyHeapBarrier */
-  uint32_t    supports_pre_touch;   /* heeds ThirdPartyHeapConfig.pre_touch */
+  uint32_t    manages_pages;        /* heeds ThirdPartyHeapConfig.pre_touch and THIRD_PARTY_HEAP_HUGE_PAGES_RESERVED */
   uint32_t    ignores_system_gc;    /* options say so: a program that asks for a collection gets none */
   uint32_t    concurrent_gc_threads; /* "concurrent_threads" as set by an option, 0 if not set */
   uint32_t    extra_header_bytes;   /* the plugin's own bytes before each object in a buffer: the VM leaves them as they are */
@@ -178,11 +178,12 @@ enum ThirdPartyHeapPhase {
   THIRD_PARTY_HEAP_PHASE_COUNT              = 7
 };
 
-/* Whether the kernel is asked for huge pages. */
+/* Which huge pages the heap has. */
 enum ThirdPartyHeapHugePages {
-  THIRD_PARTY_HEAP_HUGE_PAGES_ANY    = 0, /* the plugin chooses */
-  THIRD_PARTY_HEAP_HUGE_PAGES_ALWAYS = 1, /* -XX:+UseTransparentHugePages */
-  THIRD_PARTY_HEAP_HUGE_PAGES_NEVER  = 2  /* -XX:-UseTransparentHugePages on the command line */
+  THIRD_PARTY_HEAP_HUGE_PAGES_ANY      = 0, /* the plugin chooses whether it asks the kernel for some */
+  THIRD_PARTY_HEAP_HUGE_PAGES_ALWAYS   = 1, /* -XX:+UseTransparentHugePages: it asks */
+  THIRD_PARTY_HEAP_HUGE_PAGES_NEVER    = 2, /* -XX:-UseTransparentHugePages on the command line: it does not */
+  THIRD_PARTY_HEAP_HUGE_PAGES_RESERVED = 3  /* -XX:+UseLargePages: those of hugetlbfs, and small ones where none is left */
 };
 
 /* What the VM asks for when the heap is made. */
