@@ -6,6 +6,7 @@
 
 /// As the crate `log` has it.
 macro_rules! warn {
+    (target: $target:expr, $($argument:tt)*) => { eprintln!($($argument)*) };
     ($($argument:tt)*) => { eprintln!($($argument)*) };
 }
 
