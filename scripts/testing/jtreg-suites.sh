@@ -32,15 +32,15 @@ listed_test() {
   local list=${1#"$ROOT"/} suite path=$3
   suite=$(suite_folder "$1" "$2")
   [[ -e $suite/$path ]] || die "$list names $path, which is not in $suite"
-  ! all_excluded "$suite" "$path" || die "$list names $path, which a ProblemList.txt excludes"
+  ! all_excluded "$suite" "$path" || die "$list names $path, which a ProblemList excludes"
   realpath --no-symlinks "$suite/$path"
 }
 
-# problem_lists: prints the lists of tests that are left out. Ours says why each test is in it; the other two are OpenJDK's, of tests
-# that it knows to fail anywhere.
+# problem_lists: prints the lists of tests that are left out. Ours say why each test is in it, that of a plan what the plan has not; the
+# other two are OpenJDK's, of tests that it knows to fail anywhere.
 problem_lists() {
   local list
-  for list in "$OWN_SUITE/ProblemList.txt" "$HOTSPOT_SUITE/ProblemList.txt" "$JDK_SUITE/ProblemList.txt"; do
+  for list in "$OWN_SUITE/ProblemList.txt" "$OWN_SUITE/ProblemList-${PLAN:-}.txt" "$HOTSPOT_SUITE/ProblemList.txt" "$JDK_SUITE/ProblemList.txt"; do
     if [[ -e $list ]]; then echo "$list"; fi
   done
 }

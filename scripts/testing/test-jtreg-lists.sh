@@ -25,6 +25,12 @@ echo '/* @test */' | tee "$HOTSPOT_SUITE/gc/some/A.java" "$HOTSPOT_SUITE/gc/some
 printf '%s\n' 'gc/some/A.java 1234567 generic-all' 'gc/none/C.java 1234567 generic-all' >"$HOTSPOT_SUITE/ProblemList.txt"
 
 check "a folder of which one test runs may be listed" listed_test a.txt hotspot gc/some
-check "a test that is excluded may not be listed" refuses 'ProblemList.txt excludes' listed_test a.txt hotspot gc/some/A.java
-check "a folder of which no test runs may not be listed" refuses 'ProblemList.txt excludes' listed_test a.txt hotspot gc/none
+check "a test that is excluded may not be listed" refuses 'ProblemList excludes' listed_test a.txt hotspot gc/some/A.java
+check "a folder of which no test runs may not be listed" refuses 'ProblemList excludes' listed_test a.txt hotspot gc/none
+OWN_SUITE=$RUN/own
+mkdir "$OWN_SUITE"
+echo 'gc/some/B.java 1234567 generic-all' >"$OWN_SUITE/ProblemList-Some.txt"
+check "what the list of another plan excludes may be listed" listed_test a.txt hotspot gc/some/B.java
+PLAN=Some
+check "what the list of the plan excludes may not be listed" refuses 'ProblemList excludes' listed_test a.txt hotspot gc/some/B.java
 finish

@@ -174,6 +174,7 @@ fn processors(thread: libc::pid_t) -> i32 {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it knows no processors")]
 fn the_thread_is_not_bound_where_its_maker_is() {
     let (send, receive) = channel();
     let maker = thread::spawn(|| {
