@@ -14,8 +14,7 @@ public final class IndexWriterMain {
 
   /** Arguments: the benchmark's name, the corpus, and the folder for the index. */
   public static void main(String[] args) throws IOException {
-    SearchEngine engine =
-        SearchEngine.all().stream().filter(e -> e.name().equals(args[0])).findAny().orElseThrow();
+    SearchEngine engine = SearchEngine.named(args[0]);
     Path directory = Files.createDirectories(Path.of(args[2]));
     // What an earlier build left would become part of the index.
     for (Path old : files(directory)) {

@@ -6,7 +6,7 @@ public final class Paging {
   /** Hits on a page: what the search collects that tells how many there are. */
   public static final int PAGE = 10;
 
-  /** Hits that the other search collects, and that are shown. */
+  /** Hits that the other search collects. */
   public static final int PAGES = 2 * PAGE;
 
   private Paging() {}

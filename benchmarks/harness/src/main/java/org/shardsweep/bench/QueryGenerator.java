@@ -9,16 +9,14 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Draws queries of one word. Few of the words are in the text, and most of those are rare there.
+ * Draws queries of one word. Some of the words are in the text, and most of those are rare there.
  *
  * <p>A word that is in the text is any of its words, each as likely as the others. One that is not
- * is such a word with a letter replaced. A batch depends on the text, the seed and its own number
- * alone; {@link Random} is specified to give the same numbers everywhere.
+ * is such a word with a letter replaced. A batch depends on the text, the share of words that are
+ * in it, the seed and its own number alone; {@link Random} is specified to give the same numbers
+ * everywhere.
  */
 public final class QueryGenerator {
-  /** Words of a thousand that are in the text: what makes the queries allocate as DaCapo's do. */
-  private static final int PRESENT_PER_MILLE = 80;
-
   private static final long SEED = 9_12;
   private static final int LETTERS = 26;
 
@@ -31,13 +29,14 @@ public final class QueryGenerator {
 
   private final Set<String> present = new TreeSet<>();
   private final List<String> words;
+  private final int presentPerMille;
 
   /**
-   * Prepares to draw from {@code corpus}.
+   * Prepares to draw from {@code corpus}, {@code presentPerMille} of a thousand words as they are.
    *
    * @throws IllegalArgumentException when it has no word that can be drawn
    */
-  public QueryGenerator(List<Verse> corpus) {
+  public QueryGenerator(List<Verse> corpus, int presentPerMille) {
     for (Verse verse : corpus) {
       present.addAll(words(verse.text()));
     }
@@ -45,6 +44,7 @@ public final class QueryGenerator {
       throw new IllegalArgumentException("the corpus has no word to draw queries from");
     }
     words = List.copyOf(present);
+    this.presentPerMille = presentPerMille;
   }
 
   /** The words of a text that can be drawn, in order and in lower case. */
@@ -63,7 +63,7 @@ public final class QueryGenerator {
     Random random = new Random(SEED + number);
     List<String> queries = new ArrayList<>(count);
     for (int i = 0; i < count; i++) {
-      queries.add(random.nextInt(1000) < PRESENT_PER_MILLE ? word(random) : absent(random));
+      queries.add(random.nextInt(1000) < presentPerMille ? word(random) : absent(random));
     }
     return queries;
   }

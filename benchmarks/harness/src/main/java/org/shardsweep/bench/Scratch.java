@@ -127,7 +127,7 @@ public final class Scratch implements AutoCloseable {
       copy(resources + name, index().resolve(name));
     }
     for (int batch = 0; batch < batches; batch++) {
-      copy("queries/" + batchName(batch), queries(batch));
+      copy(benchmark + "/queries/" + batchName(batch), queries(batch));
     }
   }
 

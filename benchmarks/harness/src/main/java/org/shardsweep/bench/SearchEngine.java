@@ -17,6 +17,9 @@ public interface SearchEngine {
   /** The benchmark's name on the command line, and the folder of its resources. */
   String name();
 
+  /** Words of a thousand queries that are in the text: what makes them allocate as DaCapo's do. */
+  int presentPerMille();
+
   /**
    * Writes an index of {@code verses} into the empty folder {@code directory}. The same verses give
    * the same bytes.
@@ -30,6 +33,11 @@ public interface SearchEngine {
    * @throws IOException when a file cannot be read, or a query cannot be parsed
    */
   void search(Path directory, BufferedReader queries, PrintWriter output) throws IOException;
+
+  /** The engine on the class path that has this name. */
+  static SearchEngine named(String name) {
+    return all().stream().filter(engine -> engine.name().equals(name)).findAny().orElseThrow();
+  }
 
   /** All engines on the class path. */
   static List<SearchEngine> all() {

@@ -102,6 +102,11 @@ class BatchRunnerTest {
     }
 
     @Override
+    default int presentPerMille() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
     default void buildIndex(List<Verse> verses, Path directory) {
       throw new UnsupportedOperationException();
     }

@@ -21,6 +21,10 @@ class QueryGeneratorTest {
           new Verse("A1:3", "Let there be light: and there was light."),
           new Verse("A1:4", "It is."));
 
+  private static QueryGenerator generator(List<Verse> corpus) {
+    return new QueryGenerator(corpus, 80);
+  }
+
   @Test
   void wordsAreLowerCaseAndNoStopWords() {
     assertEquals(
@@ -30,19 +34,19 @@ class QueryGeneratorTest {
 
   @Test
   void aBatchIsTheSameAlways() {
-    List<String> first = new QueryGenerator(CORPUS).batch(0, 8);
-    assertEquals(first, new QueryGenerator(CORPUS).batch(0, 8));
-    assertEquals(first.subList(0, 4), new QueryGenerator(CORPUS).batch(0, 4));
-    assertNotEquals(first, new QueryGenerator(CORPUS).batch(1, 8));
+    List<String> first = generator(CORPUS).batch(0, 8);
+    assertEquals(first, generator(CORPUS).batch(0, 8));
+    assertEquals(first.subList(0, 4), generator(CORPUS).batch(0, 4));
+    assertNotEquals(first, generator(CORPUS).batch(1, 8));
   }
 
   @Test
-  void fewWordsAreInTheTextAndAllOfThoseOccur() {
+  void asManyWordsAreInTheTextAsWantedAndAllOfThoseOccur() {
     Set<String> present =
         CORPUS.stream()
             .flatMap(verse -> QueryGenerator.words(verse.text()).stream())
             .collect(Collectors.toSet());
-    List<String> queries = new QueryGenerator(CORPUS).batch(0, 10_000);
+    List<String> queries = generator(CORPUS).batch(0, 10_000);
     List<String> found = queries.stream().filter(present::contains).toList();
     // 80 of a thousand, within four standard deviations.
     assertEquals(800, found.size(), 110);
@@ -52,7 +56,7 @@ class QueryGeneratorTest {
   @Test
   void aWordThatIsNotInTheTextHasOneLetterReplaced() {
     List<Verse> corpus = List.of(new Verse("A1:1", "That earth."));
-    for (String query : new QueryGenerator(corpus).batch(0, 1000)) {
+    for (String query : generator(corpus).batch(0, 1000)) {
       long other =
           IntStream.range(0, 5).filter(i -> query.charAt(i) != "earth".charAt(i)).count();
       assertTrue(query.matches("[a-z]{5}") && other <= 1, query);
@@ -63,7 +67,7 @@ class QueryGeneratorTest {
   @Test
   void noWordIsOneThatLuceneLeavesOut() {
     List<Verse> corpus = List.of(new Verse("A1:1", "if so"));
-    List<String> queries = new QueryGenerator(corpus).batch(0, 1000);
+    List<String> queries = generator(corpus).batch(0, 1000);
     assertTrue(queries.contains("so"));
     assertTrue(Collections.disjoint(queries, List.of("if", "no", "to", "is", "it", "as")));
   }
@@ -71,6 +75,6 @@ class QueryGeneratorTest {
   @Test
   void aCorpusWithoutWordsIsRefused() {
     assertThrows(
-        IllegalArgumentException.class, () -> new QueryGenerator(List.of(CORPUS.get(3))));
+        IllegalArgumentException.class, () -> generator(List.of(CORPUS.get(3))));
   }
 }

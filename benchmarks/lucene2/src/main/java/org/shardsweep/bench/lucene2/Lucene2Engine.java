@@ -44,6 +44,11 @@ public final class Lucene2Engine implements SearchEngine {
   }
 
   @Override
+  public int presentPerMille() {
+    return 80;
+  }
+
+  @Override
   public void buildIndex(List<Verse> verses, Path path) throws IOException {
     Directory directory = FSDirectory.getDirectory(path.toFile());
     IndexWriter writer =

@@ -5,6 +5,6 @@ import org.dacapo.harness.EngineTest;
 
 class Lucene2EngineTest extends EngineTest {
   Lucene2EngineTest() {
-    super(new Lucene2Engine());
+    super(new Lucene2Engine(), 20);
   }
 }

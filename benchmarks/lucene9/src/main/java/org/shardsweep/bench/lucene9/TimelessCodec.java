@@ -41,7 +41,6 @@ final class TimelessCodec extends FilterCodec {
                 info.name,
                 info.maxDoc(),
                 info.getUseCompoundFile(),
-                info.getHasBlocks(),
                 info.getCodec(),
                 Map.of(),
                 info.getId(),
