@@ -50,11 +50,12 @@ class Source:
         at it: where they differ, those that are not fresh are named."""
         states = {}
         for build, commit in self.measured:
-            states.setdefault(freshness.state(commit, builds=frozenset([build])), set()).add(build)
+            states.setdefault(freshness.state(commit, self.data.measured, frozenset([build])), set()).add(build)
         whole = freshness.origin(
             {commit for _, commit in self.measured},
             self.processors,
-            builds=frozenset(build for build, _ in self.measured),
+            self.data.measured,
+            frozenset(build for build, _ in self.measured),
         )
         return dataclasses.replace(whole, state=_told(states) or whole.state)
 

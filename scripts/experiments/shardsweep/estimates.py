@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
-from shardsweep import analysis, figures, grid, point, presets, sweep, tables, thresholds
+from shardsweep import analysis, figures, freshness, grid, point, presets, sweep, tables, thresholds
 
 
 class Claim(BaseModel):
@@ -71,6 +71,11 @@ class DataSet:
     def beside(self) -> str:
         """What its grid is beside the preset of its name."""
         return presets.beside(self.grid, self.name)
+
+    @cached_property
+    def measured(self) -> str:
+        """What it measures, as `freshness` tells it."""
+        return freshness.PROGRAMS if set(self.table.benchmark) - {"lusearch"} else freshness.COLLECTORS
 
     @cached_property
     def noise(self) -> str:

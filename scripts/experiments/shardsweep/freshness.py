@@ -59,24 +59,34 @@ _OF_MALLOC = (
     "scripts/building/rivals.sh",
     *_NO_CODE,
 )
-COLLECTORS, MALLOC, SOAK = "collectors", "malloc", "soak"
-CODE = {COLLECTORS: _OF_COLLECTORS, MALLOC: _OF_MALLOC, SOAK: (*_OF_COLLECTORS, "scripts/testing/soak")}
+# What was measured: collectors with lusearch alone, or with other programs too; the malloc; the soak, which has other programs.
+COLLECTORS, PROGRAMS, MALLOC, SOAK = "collectors", "programs", "malloc", "soak"
+CODE = {
+    COLLECTORS: _OF_COLLECTORS,
+    PROGRAMS: _OF_COLLECTORS,
+    MALLOC: _OF_MALLOC,
+    SOAK: (*_OF_COLLECTORS, "scripts/testing/soak"),
+}
 
 
 class Unmeasured(BaseModel):
-    """A commit whose code nothing runs that was measured of a collector, but for some builds, nor of the malloc if it says so."""
+    """A commit whose code nothing runs that was measured of a collector, but for some builds, and for programs other than
+    lusearch if it says so; nor of the malloc if it says so."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     commit: str = Field(pattern=r"^[0-9a-f]{40}$")
     why: str
     but_for: frozenset[str] = frozenset()
+    but_for_programs: bool = False
     nor_malloc: bool = False
 
     def is_run_by(self, of: str, builds: frozenset[str] | None) -> bool:
         """Whether the malloc, or of the collectors one of these builds, or where they are not known any build, runs its code."""
         if of == MALLOC:
             return not self.nor_malloc
+        if of != COLLECTORS and self.but_for_programs:
+            return True
         return bool(self.but_for if builds is None else self.but_for & builds)
 
 

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from shardsweep import catalog, freshness, machine
-from shardsweep.freshness import COLLECTORS, MALLOC, SOAK
+from shardsweep.freshness import COLLECTORS, MALLOC, PROGRAMS, SOAK
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -67,6 +67,9 @@ def test_commits_that_nothing_measured_runs_make_no_result_stale(repository):
     repository.listed[:] = [freshness.Unmeasured(commit=other, why="comments", nor_malloc=True)]
     freshness.state.cache_clear()
     assert repository.state(measured) == repository.state(measured, MALLOC) == "fresh"
+    repository.listed[:] = [freshness.Unmeasured(commit=other, why="a program", but_for_programs=True)]
+    states = [repository.state(measured, of) for of in (COLLECTORS, PROGRAMS, SOAK)]
+    assert states == ["fresh", "stale", "stale"], "lusearch does not run it"
     repository.commit("policy/notes.md")
     assert repository.state(measured) == "fresh"
     repository.write("policy/measured.rs", "not committed")
