@@ -50,11 +50,11 @@ class Source:
         at it: where they differ, those that are not fresh are named."""
         states = {}
         for build, commit in self.measured:
-            states.setdefault(freshness.state(commit, self.data.measured, frozenset([build])), set()).add(build)
+            states.setdefault(freshness.state(commit, self.data.code, frozenset([build])), set()).add(build)
         whole = freshness.origin(
             {commit for _, commit in self.measured},
             self.processors,
-            self.data.measured,
+            self.data.code,
             frozenset(build for build, _ in self.measured),
         )
         return dataclasses.replace(whole, state=_told(states) or whole.state)

@@ -73,8 +73,8 @@ class DataSet:
         return presets.beside(self.grid, self.name)
 
     @cached_property
-    def measured(self) -> str:
-        """What it measures, as `freshness` tells it."""
+    def code(self) -> str:
+        """The name in `freshness.CODE` of the code that its results depend on."""
         return freshness.PROGRAMS if set(self.table.benchmark) - {"lusearch"} else freshness.COLLECTORS
 
     @cached_property
