@@ -271,9 +271,9 @@ def noise(table: pd.DataFrame) -> dict[str, float]:
     return found
 
 
-def is_noisy(noise: dict[str, float]) -> bool:
-    """Whether it is to be told of."""
-    return any(share > NOISE[who] for who, share in noise.items())
+def noisy(noise: dict[str, float]) -> dict[str, float]:
+    """What of it is to be told of."""
+    return {who: share for who, share in noise.items() if share > NOISE[who]}
 
 
 MINHEAP_POINT = ["benchmark", "build", "threads"]

@@ -84,7 +84,7 @@ class DataSet:
         shares = analysis.noise(self.table)
         names = {analysis.OTHERS: "other processes", analysis.HOST: "host", analysis.PROBE: "speed"}
         said = ", ".join(f"{names[who]} {tables.percent(share)}" for who, share in shares.items())
-        return f"{said} (noisy)" if analysis.is_noisy(shares) else said
+        return f"{said} (noisy)" if analysis.noisy(shares) else said
 
     @cached_property
     def marks(self) -> dict[tuple[str, str, int], str]:

@@ -173,8 +173,8 @@ def _noise(table: pd.DataFrame) -> list[str]:
         analysis.OTHERS: "other processes took {:.0%} of a processor while the runs were timed",
         analysis.PROBE: "the processors' speed differed by {:.0%} from run to run",
     }
-    noise = analysis.noise(table)
-    return [f"noisy: {lines[who].format(share)}" for who, share in noise.items() if share > analysis.NOISE[who]]
+    noisy = analysis.noisy(analysis.noise(table))
+    return [f"noisy: {lines[who].format(share)}" for who, share in noisy.items()]
 
 
 def _machines_apart(machines: list[dict]) -> list[str]:

@@ -5,6 +5,7 @@
 #define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPBARRIERSET_HPP
 
 #include "gc/shared/barrierSet.hpp"
+#include "gc/thirdparty/thirdPartyHeapSideBits.hpp"
 #include "oops/arrayOop.hpp"
 
 // What binds a mutator to each Java thread, and two barriers, of which a plan has one
@@ -35,10 +36,6 @@ private:
   static void keep_elements_alive(void* first, size_t count);
 
 public:
-  // log2 of the bytes of the heap that one bit, and one byte of bits, stand for.
-  static const int BitShift  = 3;
-  static const int ByteShift = 6;
-
   ThirdPartyHeapBarrierSet();
 
   virtual void print_on(outputStream* st) const {}
@@ -68,9 +65,8 @@ public:
   }
 
   static bool is_unlogged(oopDesc* object) {
-    const uintptr_t at = (uintptr_t)object;
-    const uint byte = *(volatile unsigned char*)(_unlogged_bits + (at >> ByteShift));
-    return ((byte >> ((at >> BitShift) & 7)) & 1) != 0;
+    volatile u1* const byte = ThirdPartyHeapSideBits::byte_of(_unlogged_bits, object);
+    return (*byte & ThirdPartyHeapSideBits::mask_of(object)) != 0;
   }
 
   // A reference has been, or will be before the next safepoint, stored into the object.

@@ -4,6 +4,7 @@
 #ifndef SHARE_GC_THIRDPARTY_THIRDPARTYHEAPBUFFERS_HPP
 #define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPBUFFERS_HPP
 
+#include "gc/thirdparty/thirdPartyHeapSideBits.hpp"
 #include "memory/allStatic.hpp"
 #include "utilities/debug.hpp"
 #include "utilities/globalDefinitions.hpp"
@@ -31,14 +32,9 @@ public:
   // Of address 0; NULL if the plan has none.
   static address valid_object_bits() { return _valid_object_bits; }
 
-  // Log2 of the bytes of the heap that one bit, and one byte of bits, stand for.
-  static const int BitShift  = 3;
-  static const int ByteShift = 6;
-
   // The byte belongs to the thread that has the buffer: its start and end are those of pages.
   static void set_valid_object_bit(void* object) {
-    const uintptr_t at = (uintptr_t)object;
-    _valid_object_bits[at >> ByteShift] |= (u1)(1 << ((at >> BitShift) & 7));
+    *ThirdPartyHeapSideBits::byte_of(_valid_object_bits, object) |= ThirdPartyHeapSideBits::mask_of(object);
   }
 };
 

@@ -8,6 +8,7 @@
 #include "gc/thirdparty/thirdPartyHeapBarrierSetRuntime.hpp"
 #include "gc/thirdparty/thirdPartyHeapBins.hpp"
 #include "gc/thirdparty/thirdPartyHeapBuffers.hpp"
+#include "gc/thirdparty/thirdPartyHeapSideBits.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "runtime/vm_version.hpp"
 #ifdef COMPILER1
@@ -47,10 +48,9 @@ static void take(MacroAssembler* masm, Register obj, Register base, int offset, 
 // Sets the object's valid-object bit. Kills tmp and rscratch1.
 static void set_valid_object_bit(MacroAssembler* masm, Register obj, Register tmp) {
   assert_different_registers(obj, tmp, rscratch1);
-  STATIC_ASSERT(ThirdPartyHeapBuffers::ByteShift == ThirdPartyHeapBuffers::BitShift + LogBitsPerByte);
   __ movptr(rscratch1, (intptr_t)ThirdPartyHeapBuffers::valid_object_bits());
   __ movptr(tmp, obj);
-  __ shrptr(tmp, ThirdPartyHeapBuffers::BitShift);
+  __ shrptr(tmp, ThirdPartyHeapSideBits::BitShift);
   // bts [r10], tmp: of all the bits from that address on. HotSpot's assembler has no such form.
   assert(rscratch1 == r10, "encoded below");
   const int high_register = tmp->encoding() >= 8 ? 4 : 0;
@@ -113,15 +113,15 @@ void ThirdPartyHeapBarrierSetAssembler::test_unlogged(MacroAssembler* masm, Regi
   const Register byte = rscratch1;
   Label done;
   __ movptr(tmp, object);
-  __ shrptr(tmp, ThirdPartyHeapBarrierSet::ByteShift);
+  __ shrptr(tmp, ThirdPartyHeapSideBits::ByteShift);
   __ movptr(byte, (intptr_t)ThirdPartyHeapBarrierSet::unlogged_bits());
   __ movzbl(byte, Address(byte, tmp, Address::times_1));
   __ testl(byte, byte);
   __ jcc(Assembler::zero, done);
   const Register bit = tmp;
   __ movl(bit, object);
-  __ shrl(bit, ThirdPartyHeapBarrierSet::BitShift);
-  __ andl(bit, 7);
+  __ shrl(bit, ThirdPartyHeapSideBits::BitShift);
+  __ andl(bit, ThirdPartyHeapSideBits::BitMask);
   if (VM_Version::supports_bmi2()) {
     __ shrxl(byte, byte, bit);
   } else {

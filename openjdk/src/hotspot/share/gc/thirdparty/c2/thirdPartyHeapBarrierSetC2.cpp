@@ -8,6 +8,7 @@
 #include "gc/thirdparty/thirdPartyHeapBarrierSetRuntime.hpp"
 #include "gc/thirdparty/thirdPartyHeapBins.hpp"
 #include "gc/thirdparty/thirdPartyHeapBuffers.hpp"
+#include "gc/thirdparty/thirdPartyHeapSideBits.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "opto/addnode.hpp"
 #include "opto/callnode.hpp"
@@ -104,11 +105,11 @@ ThirdPartyHeapBarrierSetC2::Cell ThirdPartyHeapBarrierSetC2::pop(PhaseMacroExpan
 Node* ThirdPartyHeapBarrierSetC2::set_valid_object_bit(PhaseMacroExpand* macro, Node* ctrl, Node* mem, Node* object) {
   Node* const at = macro->transform_later(new CastP2XNode(ctrl, object));
   Node* const bits = macro->makecon(TypeRawPtr::make(ThirdPartyHeapBuffers::valid_object_bits()));
-  Node* const byte_offset = macro->transform_later(new URShiftLNode(at, macro->intcon(ThirdPartyHeapBuffers::ByteShift)));
+  Node* const byte_offset = macro->transform_later(new URShiftLNode(at, macro->intcon(ThirdPartyHeapSideBits::ByteShift)));
   Node* const byte_address = macro->basic_plus_adr(macro->top(), bits, byte_offset);
-  Node* const words = macro->transform_later(new URShiftLNode(at, macro->intcon(ThirdPartyHeapBuffers::BitShift)));
+  Node* const words = macro->transform_later(new URShiftLNode(at, macro->intcon(ThirdPartyHeapSideBits::BitShift)));
   Node* const low_words = macro->transform_later(new ConvL2INode(words));
-  Node* const bit = macro->transform_later(new AndINode(low_words, macro->intcon(BitsPerByte - 1)));
+  Node* const bit = macro->transform_later(new AndINode(low_words, macro->intcon(ThirdPartyHeapSideBits::BitMask)));
   Node* const mask = macro->transform_later(new LShiftINode(macro->intcon(1), bit));
   Node* const byte = macro->make_load(ctrl, mem, byte_address, 0, TypeInt::UBYTE, T_BOOLEAN);
   Node* const marked = macro->transform_later(new OrINode(byte, mask));
@@ -220,12 +221,12 @@ void ThirdPartyHeapBarrierSetC2::post_barrier(GraphKit* kit, Node* ctl, Node* st
   Node* const zero = __ ConI(0);
   Node* const object = __ CastPX(__ ctrl(), obj);
   Node* const bits = kit->makecon(TypeRawPtr::make(ThirdPartyHeapBarrierSet::unlogged_bits()));
-  Node* const byte_offset = __ URShiftX(object, __ ConI(ThirdPartyHeapBarrierSet::ByteShift));
+  Node* const byte_offset = __ URShiftX(object, __ ConI(ThirdPartyHeapSideBits::ByteShift));
   Node* const byte_address = __ AddP(__ top(), bits, byte_offset);
   Node* const byte = __ load(__ ctrl(), byte_address, TypeInt::UBYTE, T_BOOLEAN, Compile::AliasIdxRaw);
   __ if_then(byte, BoolTest::ne, zero, unlikely); {
-    Node* const index = __ URShiftX(object, __ ConI(ThirdPartyHeapBarrierSet::BitShift));
-    Node* const bit = __ AndI(kit->gvn().transform(new ConvL2INode(index)), __ ConI(7));
+    Node* const index = __ URShiftX(object, __ ConI(ThirdPartyHeapSideBits::BitShift));
+    Node* const bit = __ AndI(kit->gvn().transform(new ConvL2INode(index)), __ ConI(ThirdPartyHeapSideBits::BitMask));
     Node* const shifted = kit->gvn().transform(new URShiftINode(byte, bit));
     __ if_then(__ AndI(shifted, __ ConI(1)), BoolTest::ne, zero, unlikely); {
       const address slow_path = CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_object);
