@@ -59,14 +59,18 @@ Node* ThirdPartyHeapBarrierSetC2::head_offset(PhaseMacroExpand* macro, Node* ctr
 }
 
 // How many lines are prefetched with an allocation: those of the cell behind. Bins have their cells in different places, more of
-// them than the processor's own prefetching follows.
+// them than the processor's own prefetching follows. It follows the stores to a cell of many lines, and others would delay these.
 static intx lines_of_next_cell(PhaseMacroExpand* macro, Node* cell_bytes, intx lines_by_flag) {
   const intx most = 8;
   if (!FLAG_IS_DEFAULT(AllocatePrefetchLines) || !FLAG_IS_DEFAULT(AllocateInstancePrefetchLines)) {
     return lines_by_flag;
   }
   const jlong known_bytes = cell_bytes == NULL ? -1 : macro->igvn().find_long_con(cell_bytes, -1);
-  return known_bytes < 0 ? most : MIN2<intx>(most, align_up((intx)known_bytes, AllocatePrefetchStepSize) / AllocatePrefetchStepSize);
+  if (known_bytes < 0) {
+    return most;
+  }
+  const intx lines = align_up((intx)known_bytes, AllocatePrefetchStepSize) / AllocatePrefetchStepSize;
+  return lines <= most ? lines : 0;
 }
 
 // Takes the next cell of the bump region. cell_bytes is NULL if the compiler does not know the bin.
