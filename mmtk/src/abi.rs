@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 13;
+pub const ABI_VERSION: u32 = 14;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -237,7 +237,7 @@ mirror! {
 }
 
 /// `THIRD_PARTY_HEAP_BINS`: for how many bins a thread has cells.
-pub const BINS: usize = 76;
+pub const BINS: usize = 84;
 
 mirror! {
     /// The cells of one bin that a thread has.
@@ -250,9 +250,9 @@ mirror! {
 
 mirror! {
     /// The cells that stand in each thread.
-    Heads = ThirdPartyHeapHeads, 2440;
+    Heads = ThirdPartyHeapHeads, 2696;
     0 bins: [Head; BINS],
-    2432 refilled_bytes: u64,
+    2688 refilled_bytes: u64,
 }
 
 mirror! {

@@ -12,6 +12,11 @@
 //! each doubling would give them 10. Such bins cost address space, but hardly a page, as few of these cells
 //! share one.
 //!
+//! From 1 KiB on, each doubling begins with one more bin: that of an array whose length is a power of two, the
+//! commonest buffer of Java, and of its header. Such arrays then lie next to each other. Gaps between them
+//! cost more than memory: at each, the processor's own prefetching loses the stream of stores, and to clear an
+//! array of 4 KiB takes more than twice the time.
+//!
 //! The sequence does not depend on the block size; the block size only says where it ends
 //! ([`Config::BINS`](crate::Config::BINS)): at the cell that fills a block, so no bin stays empty by
 //! construction. Cells above half a block leave the end of their block unused. With page accounting
@@ -37,9 +42,14 @@ const CELL_BYTES: [u32; MAX_BINS] = cell_sizes();
 /// log2 of the cell at which four bins a doubling begin.
 const LOG_LINEAR_BYTES: u32 = 6;
 const LINEAR_BINS: usize = 8;
-/// log2 of the cell at which eight bins a doubling begin, and the bin after that cell's.
+/// log2 of the cell at which each doubling begins with a bin for an array, and the bin after that cell's.
+const LOG_ARRAY_BYTES: u32 = 10;
+const ARRAY_BIN: usize = LINEAR_BINS + 4 * (LOG_ARRAY_BYTES - LOG_LINEAR_BYTES) as usize;
+/// Bytes of an array's header in HotSpot, with compressed class pointers.
+const ARRAY_HEADER_BYTES: usize = 16;
+/// log2 of the cell at which eight bins a doubling begin, beside the array's, and the bin after that cell's.
 const LOG_LARGE_BYTES: u32 = 13;
-const LARGE_BIN: usize = LINEAR_BINS + 4 * (LOG_LARGE_BYTES - LOG_LINEAR_BYTES) as usize;
+const LARGE_BIN: usize = ARRAY_BIN + 5 * (LOG_LARGE_BYTES - LOG_ARRAY_BYTES) as usize;
 
 /// Where the four cells of a doubling end, in 32nds of its lower bound. Consecutive steps of 19/16,
 /// 45/38, 6/5 and 32/27 are all at most 6/5, hence the bound of a sixth.
@@ -62,6 +72,9 @@ impl Bin {
         debug_assert!(size <= MAX_CELL_BYTES);
         let last = size - 1;
         let doubling = last.ilog2();
+        if last - (1 << doubling) < ARRAY_HEADER_BYTES {
+            return Bin(bins_up_to(1 << doubling) as u8);
+        }
         let step = if doubling >= LOG_LARGE_BYTES {
             (last >> (doubling - 3)) & 7
         } else {
@@ -71,7 +84,7 @@ impl Bin {
                 + (part >= GEOMETRIC[1] - 32) as usize
                 + (part >= GEOMETRIC[2] - 32) as usize
         };
-        Bin((bins_up_to(1 << doubling) + step) as u8)
+        Bin((bins_up_to(1 << doubling) + 1 + step) as u8)
     }
 
     /// The bin with number `index`.
@@ -104,13 +117,15 @@ impl Bin {
 pub(crate) const fn bins_up_to(bytes: usize) -> usize {
     let log = bytes.ilog2();
     if log > LOG_LARGE_BYTES {
-        LARGE_BIN + 8 * (log - LOG_LARGE_BYTES) as usize
+        LARGE_BIN + 9 * (log - LOG_LARGE_BYTES) as usize
+    } else if log > LOG_ARRAY_BYTES {
+        ARRAY_BIN + 5 * (log - LOG_ARRAY_BYTES) as usize
     } else {
         LINEAR_BINS + 4 * (log - LOG_LINEAR_BYTES) as usize
     }
 }
 
-/// The cell sizes of the doubling from `1 << log` bytes, where it has four, in 32nds.
+/// The cell sizes of the doubling from `1 << log` bytes, where it has four beside an array's, in 32nds.
 const fn steps(log: u32) -> [usize; 4] {
     match log {
         6 | 7 => [40, 48, 56, 64],
@@ -123,17 +138,25 @@ const fn steps(log: u32) -> [usize; 4] {
 const fn cell_sizes() -> [u32; MAX_BINS] {
     let mut sizes = [0; MAX_BINS];
     let mut bin = 0;
-    while bin < MAX_BINS {
-        sizes[bin] = if bin < LINEAR_BINS {
-            8 * (bin as u32 + 1)
-        } else if bin < LARGE_BIN {
-            let log = LOG_LINEAR_BYTES + ((bin - LINEAR_BINS) / 4) as u32;
-            ((steps(log)[(bin - LINEAR_BINS) % 4] << log) / 32) as u32
-        } else {
-            let log = LOG_LARGE_BYTES + ((bin - LARGE_BIN) / 8) as u32;
-            ((9 + (bin - LARGE_BIN) as u32 % 8) << log) / 8
-        };
+    while bin < LINEAR_BINS {
+        sizes[bin] = 8 * (bin as u32 + 1);
         bin += 1;
+    }
+    let mut log = LOG_LINEAR_BYTES;
+    while bin < MAX_BINS {
+        if log >= LOG_ARRAY_BYTES {
+            sizes[bin] = ((1 << log) + ARRAY_HEADER_BYTES) as u32;
+            bin += 1;
+        }
+        let many = if log < LOG_LARGE_BYTES { 4 } else { 8 };
+        let mut step = 0;
+        while step < many {
+            let part = if many == 4 { steps(log)[step] } else { 4 * (9 + step) };
+            sizes[bin] = ((part << log) / 32) as u32;
+            bin += 1;
+            step += 1;
+        }
+        log += 1;
     }
     sizes
 }
@@ -187,6 +210,14 @@ mod tests {
     }
 
     #[test]
+    fn an_array_whose_length_is_a_power_of_two_fills_its_cell() {
+        for log in LOG_ARRAY_BYTES..MAX_CELL_BYTES.ilog2() {
+            let array = (1 << log) + ARRAY_HEADER_BYTES;
+            assert_eq!(Bin::holding(array).cell_bytes(), array);
+        }
+    }
+
+    #[test]
     fn cells_are_aligned_and_grow() {
         for pair in CELL_BYTES.windows(2) {
             assert!(pair[0] < pair[1]);
@@ -205,13 +236,13 @@ mod tests {
 
     #[test]
     fn the_block_size_ends_the_sequence() {
-        ends_at_the_block::<12>(32);
-        ends_at_the_block::<13>(36);
-        ends_at_the_block::<14>(44);
-        ends_at_the_block::<15>(52);
-        ends_at_the_block::<16>(60);
-        ends_at_the_block::<17>(68);
-        ends_at_the_block::<18>(76);
+        ends_at_the_block::<12>(34);
+        ends_at_the_block::<13>(39);
+        ends_at_the_block::<14>(48);
+        ends_at_the_block::<15>(57);
+        ends_at_the_block::<16>(66);
+        ends_at_the_block::<17>(75);
+        ends_at_the_block::<18>(84);
     }
 
     #[test]

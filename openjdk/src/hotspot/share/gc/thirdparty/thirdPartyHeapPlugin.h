@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 13
+#define THIRD_PARTY_HEAP_ABI_VERSION 14
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -214,7 +214,7 @@ typedef struct ThirdPartyHeapSizeFlags {
  * takes cells without a call. The plugin fills them in alloc, and empties them in a collection and when the mutator
  * is destroyed.
  */
-#define THIRD_PARTY_HEAP_BINS 76
+#define THIRD_PARTY_HEAP_BINS 84
 typedef struct ThirdPartyHeapHead {
   void*    cursor;                  /* the next cell of the bump region */
   void*    end;                     /* where that ends; equal to cursor if it is empty */
