@@ -105,15 +105,22 @@ def _java() -> str:
     return subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr.strip()
 
 
+# What is made of measurements, which is replaced while they are recorded.
+_NO_CODE = (":!results", ":!README.md")
+
+
 def revision() -> str:
-    """The commit that is checked out, with all its digits; ends with -dirty if something of it was changed."""
-    # A tag would stand in place of the commit.
-    command = ["git", "-C", str(catalog.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    """The commit that is checked out, with all its digits; ends with -dirty if something other than results was changed."""
+    git = ["git", "-C", str(catalog.ROOT)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+        compare = [*git, "diff", "--quiet", "HEAD", "--", ".", *_NO_CODE]
+        changed = subprocess.run(compare, capture_output=True, check=False)
     except FileNotFoundError:
         return "unknown"
-    return done.stdout.strip() or "unknown"
+    if head.returncode != 0:
+        return "unknown"
+    return head.stdout.strip() + ("-dirty" if changed.returncode != 0 else "")
 
 
 def short(revision: str, digits: int) -> str:

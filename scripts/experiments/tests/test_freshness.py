@@ -190,5 +190,10 @@ def test_a_commit_is_recorded_with_all_its_digits_and_whether_something_was_chan
     measured = repository.commit("policy/a.rs")
     repository.git("tag", "-a", "-m", "a tag", "v1")
     assert machine.revision() == measured
+    repository.commit("results/time/results.csv")
+    measured = repository.commit("README.md")
+    repository.write("results/time/results.csv", "not committed")
+    repository.write("README.md", "not committed")
+    assert machine.revision() == measured
     repository.write("policy/a.rs", "not committed")
     assert machine.revision() == f"{measured}-dirty"
