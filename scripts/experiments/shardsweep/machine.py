@@ -106,7 +106,7 @@ def _java() -> str:
 
 
 # What is made of measurements, which is replaced while they are recorded.
-_NO_CODE = (":!results", ":!README.md")
+_BUT_RESULTS = (":!results", ":!README.md")
 
 
 def revision() -> str:
@@ -114,7 +114,7 @@ def revision() -> str:
     git = ["git", "-C", str(catalog.ROOT)]
     try:
         head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-        compare = [*git, "diff", "--quiet", "HEAD", "--", ".", *_NO_CODE]
+        compare = [*git, "diff", "--quiet", "HEAD", "--", ".", *_BUT_RESULTS]
         changed = subprocess.run(compare, capture_output=True, check=False)
     except FileNotFoundError:
         return "unknown"
