@@ -4,9 +4,9 @@
 # Measures single operations with JMH on build/jdk: on our allocator and on one of HotSpot's collectors in turn. Leaves what JMH
 # says in build/micro, and results.csv, tables.md, machine.json and a plot by heap size in the folder TO.
 # Usage: micro.sh allocation|collection|heaps
-#   allocation  nanoseconds to allocate an object, beside Serial, by THREADS; five minutes on two cores
-#   collection  milliseconds of System.gc() with 450 MiB alive, beside Parallel; half a minute
-#   heaps       the same with 24 MiB alive, by heap size; one and a half
+#   allocation  nanoseconds to allocate an object, beside Serial, by THREADS; five minutes
+#   collection  milliseconds of System.gc() with 450 MiB alive, beside Parallel; a minute
+#   heaps       the same with 24 MiB alive, by heap size; a minute
 # Variables:
 #   TO       a folder, default build/micro/ and the name of the measurement, and in it results
 #   PLUGIN   the build that is compared, default ms-64k
