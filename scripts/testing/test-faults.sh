@@ -39,7 +39,7 @@ ends_well() {
     reason=hangs
   elif grep -qE 'panicked at|^# .*(Internal Error|SIG[A-Z]+)' "$WORK/log" "$WORK"/hs_err* 2>/dev/null || (($1 > 128)); then
     reason=crashes
-  elif [[ $1 == 127 ]] && grep -qx "$NO_THREAD_LOCAL_DATA" "$WORK/log"; then
+  elif [[ $1 == 127 ]] && grep -qF "$NO_THREAD_LOCAL_DATA" "$WORK/log"; then
     return 0
   elif [[ $1 != 1 ]]; then
     reason="ends with exit code $1"
