@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,25 @@ static void *free_both(void *cells) {
 static void twice_elsewhere(void) {
   void *cells[] = {allocate(40), allocate(40), allocate(40)};
   elsewhere(free_both, cells);
+}
+
+static void *free_at_once(void *cell) {
+  static atomic_int ready;
+  free(allocate(1));
+  for (atomic_fetch_add(&ready, 1); atomic_load(&ready) < 2;) {}
+  free(cell);
+  return NULL;
+}
+
+// By two threads, neither of which is the one that allocated.
+static void twice_at_once(void) {
+  void *kept = allocate(40), *cell = allocate(40);
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++) {
+    if (pthread_create(&threads[i], NULL, free_at_once, cell)) _exit(2);
+  }
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  free(kept);
 }
 
 // The block is full: the free by another thread is delayed, until the owner looks.
@@ -180,6 +200,7 @@ static const struct {
              {"twice-first-elsewhere", twice_first_elsewhere, DOUBLE_FREE},
              {"twice-then-elsewhere", twice_then_elsewhere, DOUBLE_FREE},
              {"twice-elsewhere", twice_elsewhere, DOUBLE_FREE},
+             {"twice-at-once", twice_at_once, DOUBLE_FREE},
              {"twice-delayed", twice_delayed, DOUBLE_FREE},
              {"realloc-freed", realloc_freed, DOUBLE_FREE},
              {"foreign-stack", foreign_stack, FOREIGN},

@@ -82,7 +82,7 @@ pub(crate) fn claimed_by_free(heap: &Heap, block: &'static Block, freed: Freed, 
 pub(crate) fn freed_without_heap(block: &'static Block) {
     note(block, false);
     block.used.set(0);
-    release::release(block);
+    release::destroy(block);
 }
 
 /// The calling thread, whose heap this is, has become the owner of a block that was abandoned, with cells that were freed.

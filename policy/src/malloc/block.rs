@@ -175,11 +175,11 @@ impl Block {
         self.free.set(self.local_free.replace(0));
     }
 
-    /// Takes back cells that other threads freed. They become a list of the block as they are, if it has an empty one, so that,
-    /// but in secure mode, each is first read when it is handed out.
+    /// Takes back cells that other threads freed. They become a list of the block as they are, if it has an empty one, so that
+    /// each is first read when it is handed out.
     pub(crate) fn put_back(&self, freed: Freed) {
-        if secure::ON {
-            self.check_freed(freed);
+        if secure::ON && freed.count > self.used.get() {
+            secure::die(Wrong::DoubleFree, freed.first);
         }
         self.used.set(self.used.get() - freed.count);
         if self.free.get() == 0 {
@@ -191,14 +191,14 @@ impl Block {
         }
     }
 
-    /// Ends the program unless the list has as many cells as it counts: where two threads free a cell at the same time, it is on
-    /// the list twice, and the list has no end.
-    fn check_freed(&self, freed: Freed) {
-        let count = freed.count as usize;
-        // SAFETY: the list was taken whole by the caller, who owns the block.
-        let cells = unsafe { self.cells(freed.first) };
-        if freed.count > self.used.get() || cells.take(count + 1).count() != count {
-            secure::die(Wrong::DoubleFree, freed.first);
+    /// Ends the program unless each cell that was linked is on a list of the owner's. Where the owner and another thread free a cell
+    /// at the same time, the block seems empty when one is in use still.
+    pub(crate) fn check_empty(&self) {
+        let lists = [self.free.get(), self.local_free.get()].into_iter();
+        // SAFETY: the caller owns the block.
+        let free = lists.flat_map(|list| unsafe { self.cells(list) }).count();
+        if free != self.capacity.get() as usize {
+            secure::die(Wrong::DoubleFree, self.start.get());
         }
     }
 
@@ -283,17 +283,22 @@ impl Block {
         next
     }
 
-    /// The cells of a list.
+    /// The cells of a list. In secure mode, one that has no end, as it has a cell twice, ends the program.
     ///
     /// # Safety
     /// The list is one of cells of the block and belongs to the caller while the iterator is used, and the cell that it yielded
     /// last is changed only after the next one was asked for.
     pub(crate) unsafe fn cells(&self, list: usize) -> impl Iterator<Item = usize> + '_ {
         let mut next = list;
+        let mut left = self.capacity.get();
         std::iter::from_fn(move || {
             let cell = next;
             if cell == 0 {
                 return None;
+            }
+            if secure::ON {
+                secure::check_left(left, cell);
+                left -= 1;
             }
             // SAFETY: promised by the caller.
             next = unsafe { self.successor(cell) };

@@ -65,7 +65,7 @@ pub unsafe fn destroy(heap: &'static Heap) {
         // What other threads have freed goes with the rest.
         block.thread_free.take();
         block.used.set(0);
-        release::release(block);
+        release::destroy(block);
     });
     thread::free_heap(heap);
 }

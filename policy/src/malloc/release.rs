@@ -47,14 +47,13 @@ fn fell_empty(block: &Block) {
 #[cold]
 #[inline(never)]
 fn free_elsewhere(block: &'static Block, cell: usize) {
+    if block.owner() != thread::default_heap().addr() {
+        return free_of_other(block, cell);
+    }
     if !secure::looks_used(block, cell) {
         secure::check(cell);
     }
-    if block.owner() == thread::default_heap().addr() {
-        free_own(block, cell);
-    } else {
-        free_of_other(block, cell);
-    }
+    free_own(block, cell);
 }
 
 /// Frees a cell of a block of the calling thread.
@@ -73,7 +72,8 @@ fn free_of_other(block: &'static Block, cell: usize) {
     let has_heap = !std::ptr::eq(mine, &raw const EMPTY_HEAP);
     // No search finds an abandoned block of one cell: this is the last that is heard of it.
     let may_claim = has_heap || block.is_single();
-    // SAFETY: the program gave the cell back, and it is on no list yet.
+    secure::take(block, cell);
+    // SAFETY: the cell is in our hand, and it is on no list yet.
     let link = |next| unsafe { cell::link(cell, next, &block.secret) };
     match block.thread_free.push(cell, may_claim, link) {
         Pushed::Listed => {}
@@ -95,8 +95,16 @@ fn free_of_other(block: &'static Block, cell: usize) {
     }
 }
 
-/// Gives the memory of an empty block back, which is in no queue.
+/// Gives the memory of a block back, which is in no queue, and all of whose cells were freed.
 pub(crate) fn release(block: &Block) {
+    if secure::ON {
+        block.check_empty();
+    }
+    destroy(block);
+}
+
+/// Gives the memory of a block back, which is in no queue, and of whose cells none is used any further.
+pub(crate) fn destroy(block: &Block) {
     debug_assert!(block.used.get() == 0 && block.thread_free.first() == 0);
     block.owner.store(0, Relaxed);
     block.secret.end();

@@ -5,6 +5,9 @@
 //! - The links of free cells are hidden by a key of the block, and are seen to lead to a cell of it when they are read.
 //! - What is freed is seen to be a cell in use: its chunk is one of ours, its address the start of a cell, and its first word no
 //!   hidden link. The link is erased when a cell is handed out, so that the program never has one.
+//! - Two frees of a cell at the same time: of two threads that do not own the block, the second finds the link of the first. Where one
+//!   is the owner's, the cell is on two lists, or twice on one. It is seen when it is handed out the second time, when the list is walked,
+//!   or when the block seems empty: each of its cells has to be on a list before its memory goes back.
 //! - Cells of a new page are listed in random order, and the block that serves a bin next is a random one of two.
 //! - A page without access ends each block, the header of each chunk, and each heap.
 //!
@@ -19,6 +22,7 @@ use crate::pages::CHUNK_PAGES;
 use std::cell::Cell;
 use std::mem::offset_of;
 use std::ops::Range;
+use std::ptr::with_exposed_provenance_mut;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU64, AtomicU8, AtomicUsize};
 
@@ -269,6 +273,33 @@ fn no_cell(block: &Block, address: usize) -> ! {
 fn maybe_free(block: &Block, address: usize) {
     if block.owner() != thread::default_heap().addr() || block.is_free(address) {
         die(Wrong::DoubleFree, address);
+    }
+}
+
+/// Makes the first word of a cell of another thread's block that is freed a hidden link, and ends the program unless it was a cell in
+/// use. Of two threads that free one at the same time, the second finds the link. To look first would cost a miss of its own: the
+/// word is in another processor's cache.
+#[inline(always)]
+pub(crate) fn take(block: &Block, cell: usize) {
+    if !ON {
+        return;
+    }
+    if !block.has_cell(cell) {
+        no_cell(block, cell);
+    }
+    // SAFETY: cells are at least 8 bytes at multiples of 8, and the program gave this one back.
+    let word = unsafe { AtomicUsize::from_ptr(with_exposed_provenance_mut(cell)) };
+    let next = block.secret.show(word.swap(block.secret.hide(0), Relaxed));
+    if next == 0 || block.has_cell(next) {
+        die(Wrong::DoubleFree, cell);
+    }
+}
+
+/// Ends the program if there are no cells `left` that a list may lead to when it leads to this one: it is on the list twice.
+#[inline(always)]
+pub(crate) fn check_left(left: u32, cell: usize) {
+    if left == 0 {
+        die(Wrong::DoubleFree, cell);
     }
 }
 
