@@ -16,6 +16,9 @@
 #include "c1/c1_MacroAssembler.hpp"
 #include "gc/thirdparty/c1/thirdPartyHeapBarrierSetC1.hpp"
 #endif
+#ifdef COMPILER2
+#include "gc/thirdparty/c2/thirdPartyHeapBarrierSetC2.hpp"
+#endif
 
 #define __ masm->
 
@@ -289,3 +292,125 @@ void ThirdPartyHeapBarrierSetAssembler::generate_c1_snapshot_runtime_stub(StubAs
 }
 
 #endif // COMPILER1
+
+#ifdef COMPILER2
+
+#undef __
+#define __ masm->
+
+void ThirdPartyHeapBarrierSetAssembler::generate_c2_remember_stub(MacroAssembler* masm, ThirdPartyHeapRememberStubC2* stub,
+                                                                  address remember_code) {
+  const Register object = stub->object();
+  const Register bits = stub->bits();
+  __ bind(*stub->entry());
+  if (VM_Version::supports_bmi2()) {
+    // A shift by a register is by its low five bits. Words have eight bits in a row: four times in 32.
+    __ imull(bits, bits, 0x01010101);
+    __ shrptr(object, ThirdPartyHeapSideBits::BitShift);
+    __ shrxl(bits, bits, object);
+    __ shlptr(object, ThirdPartyHeapSideBits::BitShift);
+    __ testl(bits, 1);
+    __ jcc(Assembler::zero, *stub->continuation());
+  }
+  __ push(object);
+  __ call(RuntimeAddress(remember_code)); // takes the object off the stack
+  __ jmp(*stub->continuation());
+}
+
+// The vector registers and those of masks, saved from rsp on; of a method without vectors, what it may have in them.
+class ThirdPartyHeapVectorRegisters {
+private:
+  static const int MasksCount = 8;
+
+  MacroAssembler* const         _masm;
+  const ThirdPartyHeapVectorUse _use;
+
+  int count() const { return _use == NoVectorRegisters ? 0 : UseAVX > 2 ? 32 : 16; }
+  int masks() const { return _use == Vectors && UseAVX > 2 ? MasksCount : 0; }
+  int bytes() const {
+    const bool is_narrow = _use == Scalars && (UseAVX <= 2 || VM_Version::supports_avx512vl());
+    return is_narrow || UseAVX == 0 ? 16 : UseAVX > 2 ? 64 : 32;
+  }
+  Address place(int number) const      { return Address(rsp, number * bytes()); }
+  Address mask_place(int number) const { return Address(rsp, count() * bytes() + number * BytesPerWord); }
+
+  void save(int number) const {
+    const XMMRegister xmm = as_XMMRegister(number);
+    if (UseAVX > 2) {
+      _masm->evmovdqul(place(number), xmm, bytes() == 16 ? Assembler::AVX_128bit : Assembler::AVX_512bit);
+    } else if (bytes() == 16) {
+      _masm->movdqu(place(number), xmm);
+    } else {
+      _masm->vmovdqu(place(number), xmm);
+    }
+  }
+
+  void restore(int number) const {
+    const XMMRegister xmm = as_XMMRegister(number);
+    if (UseAVX > 2) {
+      _masm->evmovdqul(xmm, place(number), bytes() == 16 ? Assembler::AVX_128bit : Assembler::AVX_512bit);
+    } else if (bytes() == 16) {
+      _masm->movdqu(xmm, place(number));
+    } else {
+      _masm->vmovdqu(xmm, place(number));
+    }
+  }
+
+public:
+  ThirdPartyHeapVectorRegisters(MacroAssembler* masm, ThirdPartyHeapVectorUse use) : _masm(masm), _use(use) {}
+
+  int size() const { return count() * bytes() + masks() * BytesPerWord; }
+
+  void save() const {
+    for (int i = 0; i < count(); i++) {
+      save(i);
+    }
+    for (int i = 0; i < masks(); i++) {
+      _masm->kmov(mask_place(i), as_KRegister(i));
+    }
+    if (_use == Vectors) {
+      _masm->vzeroupper();
+    }
+  }
+
+  void restore() const {
+    for (int i = 0; i < count(); i++) {
+      restore(i);
+    }
+    for (int i = 0; i < masks(); i++) {
+      _masm->kmov(as_KRegister(i), mask_place(i));
+    }
+  }
+};
+
+address ThirdPartyHeapBarrierSetAssembler::generate_c2_remember_code(ThirdPartyHeapVectorUse use) {
+  // Those that the runtime does not preserve, and one that it does.
+  const Register saved_rsp = rbx;
+  const Register saved[] = { rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11, saved_rsp };
+  BufferBlob* const blob = BufferBlob::create("ThirdPartyHeap remember", 2 * K);
+  CodeBuffer buffer(blob);
+  MacroAssembler assembler(&buffer);
+  MacroAssembler* const masm = &assembler;
+  const ThirdPartyHeapVectorRegisters vectors(masm, use);
+  const address entry = __ pc();
+  for (Register reg : saved) {
+    __ push(reg);
+  }
+  __ movptr(c_rarg0, Address(rsp, (ARRAY_SIZE(saved) + 1 /* return address */) * wordSize));
+  __ movptr(c_rarg1, r15_thread);
+  __ movptr(saved_rsp, rsp);
+  __ subptr(rsp, vectors.size());
+  __ andptr(rsp, -64);
+  vectors.save();
+  __ call(RuntimeAddress(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_object)));
+  vectors.restore();
+  __ movptr(rsp, saved_rsp);
+  for (int i = ARRAY_SIZE(saved) - 1; i >= 0; i--) {
+    __ pop(saved[i]);
+  }
+  __ ret(wordSize);
+  masm->flush();
+  return entry;
+}
+
+#endif // COMPILER2

@@ -6,9 +6,12 @@
 
 #include "gc/shared/modRefBarrierSetAssembler.hpp"
 
+enum ThirdPartyHeapVectorUse : int;
+
 class LIR_Assembler;
 class StubAssembler;
 class ThirdPartyHeapRememberStub;
+class ThirdPartyHeapRememberStubC2;
 class ThirdPartyHeapSnapshotStub;
 
 // Allocation by the interpreter and C1, and the plan's barrier of the interpreter, C1
@@ -48,6 +51,12 @@ public:
   static void generate_c1_remember_runtime_stub(StubAssembler* sasm);
   static void generate_c1_snapshot_stub(LIR_Assembler* ce, ThirdPartyHeapSnapshotStub* stub);
   static void generate_c1_snapshot_runtime_stub(StubAssembler* sasm);
+#endif
+
+#ifdef COMPILER2
+  static void generate_c2_remember_stub(MacroAssembler* masm, ThirdPartyHeapRememberStubC2* stub, address remember_code);
+  // What these stubs call: see thirdPartyHeapBarrierSetC2.hpp.
+  static address generate_c2_remember_code(ThirdPartyHeapVectorUse use);
 #endif
 };
 

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 #include "precompiled.hpp"
+#include "asm/macroAssembler.hpp"
+#include "ci/ciEnv.hpp"
 #include "classfile/javaClasses.hpp"
 #include "gc/thirdparty/c2/thirdPartyHeapBarrierSetC2.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
@@ -11,6 +13,7 @@
 #include "gc/thirdparty/thirdPartyHeapSideBits.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "opto/addnode.hpp"
+#include "opto/block.hpp"
 #include "opto/callnode.hpp"
 #include "opto/cfgnode.hpp"
 #include "opto/connode.hpp"
@@ -20,10 +23,84 @@
 #include "opto/macro.hpp"
 #include "opto/memnode.hpp"
 #include "opto/mulnode.hpp"
+#include "opto/output.hpp"
+#include "opto/regalloc.hpp"
 #include "opto/rootnode.hpp"
 #include "opto/subnode.hpp"
 #include "opto/type.hpp"
 #include "runtime/globals_extension.hpp"
+#include "utilities/growableArray.hpp"
+#include "utilities/macros.hpp"
+#include CPU_HEADER(gc/thirdparty/thirdPartyHeapBarrierSetAssembler)
+
+ThirdPartyHeapBarrierSetC2::ThirdPartyHeapBarrierSetC2() : _remember_code() {
+  for (uint use = 0; ThirdPartyHeapBarrierSet::has_object_barrier() && use < VectorUses; use++) {
+    _remember_code[use] = ThirdPartyHeapBarrierSetAssembler::generate_c2_remember_code((ThirdPartyHeapVectorUse)use);
+  }
+}
+
+typedef GrowableArray<ThirdPartyHeapRememberStubC2*> RememberStubs;
+
+static RememberStubs* remember_stubs() {
+  return (RememberStubs*)Compile::current()->barrier_set_state();
+}
+
+void* ThirdPartyHeapBarrierSetC2::create_barrier_state(Arena* comp_arena) const {
+  return new (comp_arena) RememberStubs(comp_arena, 8, 0, NULL);
+}
+
+ThirdPartyHeapRememberStubC2* ThirdPartyHeapRememberStubC2::create(Register object, Register bits) {
+  Compile* const compile = Compile::current();
+  ThirdPartyHeapRememberStubC2* const stub = new (compile->comp_arena()) ThirdPartyHeapRememberStubC2(object, bits);
+  if (!compile->output()->in_scratch_emit_size()) {
+    remember_stubs()->append(stub);
+  }
+  return stub;
+}
+
+// Where only the size of the jump is wanted, no stub is emitted: the other label stands for its entry, as it is bound in the end.
+Label* ThirdPartyHeapRememberStubC2::entry() {
+  return Compile::current()->output()->in_scratch_emit_size() ? &_continuation : &_entry;
+}
+
+static bool is_in_vector_register(const Node* node) {
+  const bool is_killed = node->is_MachProj() && node->ideal_reg() == MachProjNode::fat_proj;
+  const OptoReg::Name reg = Compile::current()->regalloc()->get_reg_first(node);
+  return !is_killed && OptoReg::is_reg(reg) && OptoReg::as_VMReg(reg)->is_XMMRegister();
+}
+
+// Of the method that is being compiled, whose registers are allocated.
+static ThirdPartyHeapVectorUse vector_use() {
+  Compile* const compile = Compile::current();
+  if (compile->max_vector_size() > 0) {
+    return Vectors;
+  }
+  for (uint i = 0; i < compile->cfg()->number_of_blocks(); i++) {
+    const Block* const block = compile->cfg()->get_block(i);
+    for (uint j = 0; j < block->number_of_nodes(); j++) {
+      if (is_in_vector_register(block->get_node(j))) {
+        return Scalars;
+      }
+    }
+  }
+  return NoVectorRegisters;
+}
+
+void ThirdPartyHeapBarrierSetC2::emit_stubs(CodeBuffer& cb) const {
+  if (remember_stubs()->is_empty()) {
+    return;
+  }
+  const address remember_code = _remember_code[vector_use()];
+  MacroAssembler masm(&cb);
+  for (ThirdPartyHeapRememberStubC2* stub : *remember_stubs()) {
+    if (cb.insts()->maybe_expand_to_ensure_remaining(PhaseOutput::MAX_inst_size) && cb.blob() == NULL) {
+      ciEnv::current()->record_failure("CodeCache is full");
+      return;
+    }
+    ThirdPartyHeapBarrierSetAssembler::generate_c2_remember_stub(&masm, stub, remember_code);
+  }
+  masm.flush();
+}
 
 // Branches on a comparison: returns the control of the case in which the test holds; ctrl becomes that of the other.
 Node* ThirdPartyHeapBarrierSetC2::split(PhaseMacroExpand* macro, Node*& ctrl, Node* cmp, int test, float probability) {
@@ -191,10 +268,10 @@ Node* ThirdPartyHeapBarrierSetC2::obj_allocate(PhaseMacroExpand* macro, Node* me
   return merge(macro, region, TypeRawPtr::BOTTOM, NULL, bumped.address, popped.address);
 }
 
-// Of the barriers' leaf calls.
+// Of the snapshot barrier's leaf call.
 const TypeFunc* ThirdPartyHeapBarrierSetC2::slow_path_type() {
   const Type** arguments = TypeTuple::fields(3);
-  arguments[TypeFunc::Parms + 0] = TypeX_X;        // the object to remember, or the old value: not as an oop, or it would escape
+  arguments[TypeFunc::Parms + 0] = TypeX_X;        // the old value: not as an oop, or it would escape
   arguments[TypeFunc::Parms + 1] = Type::HALF;
   arguments[TypeFunc::Parms + 2] = TypeRawPtr::NOTNULL; // the thread
   const TypeTuple* const domain = TypeTuple::make(TypeFunc::Parms + 3, arguments);
@@ -221,22 +298,13 @@ void ThirdPartyHeapBarrierSetC2::post_barrier(GraphKit* kit, Node* ctl, Node* st
   }
 
   IdealKit ideal(kit, true);
-  const float unlikely = PROB_UNLIKELY(0.999);
-  Node* const zero = __ ConI(0);
   Node* const object = __ CastPX(__ ctrl(), obj);
   Node* const bits = kit->makecon(TypeRawPtr::make(ThirdPartyHeapBarrierSet::unlogged_bits()));
   Node* const byte_offset = __ URShiftX(object, __ ConI(ThirdPartyHeapSideBits::ByteShift));
   Node* const byte_address = __ AddP(__ top(), bits, byte_offset);
-  Node* const byte = __ load(__ ctrl(), byte_address, TypeInt::UBYTE, T_BOOLEAN, Compile::AliasIdxRaw);
-  __ if_then(byte, BoolTest::ne, zero, unlikely); {
-    Node* const index = __ URShiftX(object, __ ConI(ThirdPartyHeapSideBits::BitShift));
-    Node* const bit = __ AndI(kit->gvn().transform(new ConvL2INode(index)), __ ConI(ThirdPartyHeapSideBits::BitMask));
-    Node* const shifted = kit->gvn().transform(new URShiftINode(byte, bit));
-    __ if_then(__ AndI(shifted, __ ConI(1)), BoolTest::ne, zero, unlikely); {
-      const address slow_path = CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_object);
-      __ make_leaf_call(slow_path_type(), slow_path, "remember_object", object, __ top(), __ thread());
-    } __ end_if();
-  } __ end_if();
+  // A card mark comes behind its store. This may come before it, which is faster: the runtime's atomic operation would wait
+  // for the store to reach the cache. So what it is told to come behind is its own address.
+  __ storeCM(__ ctrl(), byte_address, object, object, adr_idx, T_BYTE, Compile::AliasIdxRaw);
   kit->final_sync(ideal);
 }
 
@@ -426,18 +494,14 @@ bool ThirdPartyHeapBarrierSetC2::array_copy_requires_gc_barriers(bool tightly_co
   return ThirdPartyHeapBarrierSet::has_barrier() && is_reference_type(type) && !tightly_coupled_alloc;
 }
 
-static bool is_leaf_call(const Node* node, address slow_path) {
-  return node->is_CallLeaf() && node->as_CallLeaf()->entry_point() == slow_path;
-}
-
 bool ThirdPartyHeapBarrierSetC2::is_snapshot_call(const Node* node) {
-  return is_leaf_call(node, CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_object));
+  const address snapshot = CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_object);
+  return node->is_CallLeaf() && node->as_CallLeaf()->entry_point() == snapshot;
 }
 
-// Escape analysis meets the calls where it follows memory: they change none that Java sees.
+// Escape analysis meets them where it follows memory: they change none that Java sees.
 bool ThirdPartyHeapBarrierSetC2::is_gc_barrier_node(Node* node) const {
-  const address remember = CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_object);
-  return is_snapshot_call(node) || is_leaf_call(node, remember);
+  return is_snapshot_call(node) || node->Opcode() == Op_StoreCM;
 }
 
 // The load of an old value: it is compared with null, and goes into the call. Narrow ones are decoded for that.
@@ -472,31 +536,18 @@ void ThirdPartyHeapBarrierSetC2::eliminate_gc_barrier(PhaseMacroExpand* macro, N
   }
 }
 
-// Each comparison of its byte with 0 is decided, which leaves the rest of the barrier without a way to it.
+// What follows from the address in the end is a StoreCM, which goes out of the chain of memory. The rest has no use then.
 void ThirdPartyHeapBarrierSetC2::eliminate_object_barrier(PhaseMacroExpand* macro, Node* node) {
   assert(node->Opcode() == Op_CastP2X, "where the barrier begins");
   ResourceMark rm;
-  Unique_Node_List comparisons;
-  find_comparisons(node, 0, comparisons);
-  assert(comparisons.size() != 0, "a barrier compares");
-  for (uint i = 0; i < comparisons.size(); i++) {
-    macro->replace_node(comparisons.at(i), macro->makecon(TypeInt::CC_EQ));
-  }
-  macro->replace_node(node, macro->top());
-}
-
-// Follows CastP2X -> URShiftX -> AddP -> LoadUB -> CmpI.
-void ThirdPartyHeapBarrierSetC2::find_comparisons(Node* node, uint step, Unique_Node_List& found) {
-  static const int path[] = { Op_URShiftX, Op_AddP, Op_LoadUB, Op_CmpI };
+  Unique_Node_List barriers;
   for (DUIterator_Fast imax, i = node->fast_outs(imax); i < imax; i++) {
-    Node* const user = node->fast_out(i);
-    if (user->Opcode() != path[step]) {
-      continue;
+    if (node->fast_out(i)->Opcode() == Op_StoreCM) {
+      barriers.push(node->fast_out(i));
     }
-    if (step + 1 == ARRAY_SIZE(path)) {
-      found.push(user);
-    } else {
-      find_comparisons(user, step + 1, found);
-    }
+  }
+  assert(barriers.size() != 0, "a barrier has one");
+  for (uint i = 0; i < barriers.size(); i++) {
+    macro->replace_node(barriers.at(i), barriers.at(i)->in(MemNode::Memory));
   }
 }

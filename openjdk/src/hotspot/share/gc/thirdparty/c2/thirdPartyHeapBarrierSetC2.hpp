@@ -4,16 +4,44 @@
 #ifndef SHARE_GC_THIRDPARTY_C2_THIRDPARTYHEAPBARRIERSETC2_HPP
 #define SHARE_GC_THIRDPARTY_C2_THIRDPARTYHEAPBARRIERSETC2_HPP
 
+#include "asm/assembler.hpp"
+#include "asm/register.hpp"
 #include "gc/shared/c2/modRefBarrierSetC2.hpp"
 
 class TypeFunc;
-class Unique_Node_List;
+
+// What a method has in the vector registers.
+enum ThirdPartyHeapVectorUse : int { NoVectorRegisters, Scalars, Vectors, VectorUses };
+
+// What the object remembering barrier jumps to, behind the method's code.
+class ThirdPartyHeapRememberStubC2 : public ResourceObj {
+private:
+  const Register _object;
+  const Register _bits;
+  Label          _entry;
+  Label          _continuation;
+
+  ThirdPartyHeapRememberStubC2(Register object, Register bits) : _object(object), _bits(bits) {}
+
+public:
+  // The unlogged bits are those of the object and its neighbours. They are not used behind the barrier.
+  static ThirdPartyHeapRememberStubC2* create(Register object, Register bits);
+
+  Register object() const { return _object; }
+  Register bits() const   { return _bits; }
+  Label* entry();
+  Label* continuation()   { return &_continuation; }
+};
 
 // Allocation by C2: a cell that the thread has, or memory of its buffer, if the plugin gives threads one or the other.
 // And the plan's barrier, if it has one. Behind a store, to remember objects:
 //
-//   byte = unlogged_bits[object >> 6]
-//   if (byte != 0 && ((byte >> (object >> 3 & 7)) & 1) != 0) remember(object)
+//   bits = unlogged_bits[object >> 6]
+//   if (bits != 0) goto stub
+//
+// The stub looks at the object's own bit, and calls code that all methods share, which saves registers for the
+// runtime. So the barrier is one node without a branch, which costs the compiler little time: a StoreCM, the node of
+// a card table's barrier, that "stores" the object's address. See cpu/x86/gc/thirdparty/thirdPartyHeap_x86_64.ad.
 //
 // There is none behind the stores into an object that has just been allocated, see
 // ThirdPartyHeapBarrierSet::on_slowpath_allocation_exit. Before a store, and likewise
@@ -57,7 +85,9 @@ private:
   static void snapshot_value(GraphKit* kit, Node* value);
   static bool is_snapshot_call(const Node* node);
   static void eliminate_object_barrier(PhaseMacroExpand* macro, Node* node);
-  static void find_comparisons(Node* node, uint step, Unique_Node_List& found);
+
+  // What the stubs call, by what the method has in the vector registers; NULL without the object remembering barrier.
+  address _remember_code[VectorUses];
 
 protected:
   virtual void pre_barrier(GraphKit* kit, bool do_load, Node* ctl, Node* obj, Node* adr, uint adr_idx, Node* val,
@@ -74,6 +104,11 @@ protected:
   virtual Node* atomic_xchg_at_resolved(C2AtomicParseAccess& access, Node* new_val, const Type* value_type) const;
 
 public:
+  ThirdPartyHeapBarrierSetC2();
+
+  virtual void* create_barrier_state(Arena* comp_arena) const;
+  virtual void emit_stubs(CodeBuffer& cb) const;
+
   virtual bool array_copy_requires_gc_barriers(bool tightly_coupled_alloc, BasicType type, bool is_clone,
                                                bool is_clone_instance, ArrayCopyPhase phase) const;
   virtual bool is_gc_barrier_node(Node* node) const;
