@@ -241,7 +241,7 @@ pub(crate) fn check(address: usize) {
     }
     // SAFETY: it is a cell's first word, which nobody but the caller writes.
     let next = unsafe { cell::next(address, &block.secret) };
-    if next == 0 || block.has_cell(next) {
+    if block.may_link(next) {
         maybe_free(block, address);
     }
 }
@@ -290,7 +290,7 @@ pub(crate) fn take(block: &Block, cell: usize) {
     // SAFETY: cells are at least 8 bytes at multiples of 8, and the program gave this one back.
     let word = unsafe { AtomicUsize::from_ptr(with_exposed_provenance_mut(cell)) };
     let next = block.secret.show(word.swap(block.secret.hide(0), Relaxed));
-    if next == 0 || block.has_cell(next) {
+    if block.may_link(next) {
         die(Wrong::DoubleFree, cell);
     }
 }
@@ -335,6 +335,12 @@ impl Block {
     pub(crate) fn has_cell(&self, address: usize) -> bool {
         let offset = address.wrapping_sub(self.start.get());
         offset < self.secret.area.get() && self.secret.is_multiple(offset)
+    }
+
+    /// Whether `next` is what a free cell has for its successor.
+    #[inline(always)]
+    fn may_link(&self, next: usize) -> bool {
+        next == 0 || self.has_cell(next)
     }
 
     /// Whether the cell is on one of the block's lists, which is the calling thread's.
