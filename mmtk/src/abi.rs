@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 14;
+pub const ABI_VERSION: u32 = 15;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -212,19 +212,20 @@ pub const HUGE_PAGES_RESERVED: u32 = 3;
 
 mirror! {
     /// What the VM asks for when the heap is made.
-    Config = ThirdPartyHeapConfig, 64;
+    Config = ThirdPartyHeapConfig, 72;
     0 size: u64,
     8 min_heap_size: u64,
     16 max_heap_size: u64,
-    24 gc_threads: u32,
-    28 use_compressed_oops: u32,
-    32 object_alignment: u32,
-    36 thread_mutator_offset: u32,
-    40 thread_heads_offset: u32,
-    44 concurrent_gc_threads: u32,
-    48 huge_pages: u32,
-    52 pre_touch: u32,
-    56 min_address: u64,
+    24 min_address: u64,
+    32 gc_threads: u32,
+    36 use_compressed_oops: u32,
+    40 object_alignment: u32,
+    44 thread_mutator_offset: u32,
+    48 thread_heads_offset: u32,
+    52 thread_remembered_offset: u32,
+    56 concurrent_gc_threads: u32,
+    60 huge_pages: u32,
+    64 pre_touch: u32,
 }
 
 mirror! {
@@ -253,6 +254,18 @@ mirror! {
     Heads = ThirdPartyHeapHeads, 2696;
     0 bins: [Head; BINS],
     2688 refilled_bytes: u64,
+}
+
+/// `THIRD_PARTY_HEAP_REMEMBERED`: for how many objects a thread's buffer has room.
+pub const REMEMBERED: usize = 64;
+/// [`Remembered::unused_bytes`] of an empty buffer.
+pub const REMEMBERED_BYTES: u64 = (REMEMBERED * size_of::<*mut c_void>()) as u64;
+
+mirror! {
+    /// Objects that a thread remembers, filled from the end on.
+    Remembered = ThirdPartyHeapRemembered, 520;
+    0 unused_bytes: u64,
+    8 objects: [*mut c_void; REMEMBERED],
 }
 
 mirror! {

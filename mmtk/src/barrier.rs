@@ -4,13 +4,14 @@
 
 use crate::active_plan::mutator_ref;
 use crate::slot::{OopSlice, OopSlot};
-use crate::{abi, heap, recent_copies, OpenJDK};
+use crate::{abi, entry, heap, recent_copies, OpenJDK};
 use mmtk::plan::BarrierSelector;
 use mmtk::util::metadata::side_metadata::SideMetadataSpec;
 use mmtk::util::{Address, ObjectReference, VMMutatorThread, VMThread};
 use mmtk::vm::slot::{MemorySlice, Slot};
 use mmtk::vm::{ObjectModel, VMBinding};
 use mmtk::{memory_manager, Mutator};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 /// `ThirdPartyHeapBarrier`: what the VM is told of a plan's barrier.
@@ -64,19 +65,56 @@ unsafe fn with_mutator<const COMPRESSED: bool>(
     memory_manager::flush_mutator(mutator);
 }
 
-/// Has `object` scanned in the next partial collection, if that is not settled yet.
+static REMEMBERED_OFFSET: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets the offset, in bytes, of the objects that compiled code remembers in a thread. Called once, before any mutator.
+pub fn set_remembered_offset(offset: u32) {
+    REMEMBERED_OFFSET.store(offset as usize, Ordering::Relaxed);
+}
+
+/// The objects that compiled code of the mutator's thread has remembered.
+fn remembered<const COMPRESSED: bool>(
+    mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
+) -> &mut abi::Remembered {
+    let thread = mutator.mutator_tls.0 .0.to_address();
+    let place = thread + REMEMBERED_OFFSET.load(Ordering::Relaxed);
+    // SAFETY: the VM told where a thread has them. The thread is the caller, or stopped, as long as the mutator is borrowed.
+    unsafe { &mut *place.to_mut_ptr() }
+}
+
+/// Hands over to mmtk the objects that compiled code of the mutator's thread has remembered. By the thread itself, or in a pause.
+pub fn take_remembered<const COMPRESSED: bool>(mutator: &mut Mutator<OpenJDK<COMPRESSED>>) {
+    let buffer = remembered(mutator);
+    let unused_bytes = std::mem::replace(&mut buffer.unused_bytes, abi::REMEMBERED_BYTES);
+    let objects = buffer.objects;
+    for &object in &objects[unused_bytes as usize / size_of_val(&objects[0])..] {
+        remember(mutator, entry::object(object));
+    }
+}
+
+fn remember<const COMPRESSED: bool>(
+    mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
+    object: ObjectReference,
+) {
+    // The plans remember the object as a whole, whichever slot is written.
+    let slot = OopSlot::from_field(object.to_raw_address());
+    mutator
+        .barrier
+        .object_reference_write_slow(object, slot, None);
+}
+
+/// Has `object` scanned in the next partial collection, if that is not settled yet. Makes room for others where there is none.
 ///
 /// # Safety
 /// As for [`with_mutator`].
 pub unsafe fn remember_object<const COMPRESSED: bool>(raw: abi::Mutator, object: ObjectReference) {
-    // The plans remember the object as a whole, whichever slot is written.
-    let slot = OopSlot::from_field(object.to_raw_address());
     // SAFETY: promised by the caller.
     unsafe {
         with_mutator::<COMPRESSED>(raw, |mutator| {
-            mutator
-                .barrier
-                .object_reference_write_slow(object, slot, None)
+            remember(mutator, object);
+            if !raw.is_null() && remembered(mutator).unused_bytes == 0 {
+                take_remembered(mutator);
+            }
         });
     }
 }

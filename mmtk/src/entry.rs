@@ -247,6 +247,7 @@ unsafe extern "C" fn initialize(
         slot::set_narrow_oops(chosen.narrow_base, chosen.narrow_shift);
         scanning::set_moves_objects(settings.plan.constraints.moves_objects);
         active_plan::set_mutator_offset(config.thread_mutator_offset);
+        barrier::set_remembered_offset(config.thread_remembered_offset);
         #[cfg(feature = "shardsweep")]
         let table = crate::cells::connect(settings.plan, config.thread_heads_offset);
         #[cfg(not(feature = "shardsweep"))]
@@ -363,6 +364,7 @@ unsafe extern "C" fn destroy_mutator(mutator: Mutator) {
         // SAFETY: the VM destroys each mutator once, and does not use it any more.
         let mut mutator =
             unsafe { Box::from_raw(mutator.cast::<mmtk::Mutator<OpenJDK<COMPRESSED>>>()) };
+        barrier::take_remembered(&mut mutator);
         memory_manager::destroy_mutator(&mut mutator);
         active_plan::count_destroyed();
     }
@@ -477,7 +479,7 @@ unsafe extern "C" fn is_in_heap(address: *const c_void) -> i32 {
 }
 
 /// The object behind a pointer that the VM passes.
-fn object(pointer: *const c_void) -> ObjectReference {
+pub fn object(pointer: *const c_void) -> ObjectReference {
     ObjectReference::from_raw_address(Address::from_ptr(pointer))
         .expect("the VM asks only for objects")
 }

@@ -6,7 +6,7 @@ use crate::collection::is_marking_concurrently;
 use crate::layout::{self, Kind, Object};
 use crate::references::{self, DISCOVERY};
 use crate::slot::OopSlot;
-use crate::{phases, roots, upcalls, OpenJDK};
+use crate::{barrier, phases, roots, upcalls, OpenJDK};
 use mmtk::scheduler::GCWorker;
 use mmtk::util::{Address, ObjectReference, VMWorkerThread};
 use mmtk::vm::slot::Slot;
@@ -65,6 +65,8 @@ impl<const COMPRESSED: bool> Scanning<OpenJDK<COMPRESSED>> for Scan {
         mutator: &'static mut Mutator<OpenJDK<COMPRESSED>>,
         factory: impl RootsWorkFactory<OopSlot<COMPRESSED>>,
     ) {
+        // mmtk flushes the mutator behind this.
+        barrier::take_remembered(mutator);
         roots::scan_thread(mutator.mutator_tls.0, factory);
     }
 

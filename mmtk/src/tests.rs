@@ -8,7 +8,7 @@
 mod blocks;
 mod fake_vm;
 
-use crate::abi;
+use crate::abi::{self, REMEMBERED};
 use crate::plans::PLANS;
 use fake_vm::{Class, FakeVm, Oop, MIB};
 use mmtk::plan::PlanConstraints;
@@ -128,6 +128,44 @@ fn collect_partially(vm: &mut FakeVm) {
         make_list(vm, 15, 0..1_000);
     }
     vm.set_root(15, None);
+}
+
+/// Checks that it is no matter how many old objects a thread remembers, and how often each: its buffer may be full in between.
+#[test]
+fn many_objects_are_remembered() {
+    let (mut vm, _) = in_case!(many_objects_are_remembered);
+    if !vm.has_object_barrier() {
+        return;
+    }
+    const COUNT: usize = 5 * REMEMBERED / 2;
+    let values = |round: u64, index: usize| {
+        let first = round * 1_000 + index as u64;
+        first..first + 3
+    };
+    let array = vm.alloc_array(COUNT);
+    vm.set_root(0, array);
+    for index in 0..COUNT {
+        let node = vm.alloc(Class::Node);
+        let array = vm.root(0).unwrap();
+        vm.set_element(array, index, node);
+    }
+    vm.collect();
+    for round in 0..5 {
+        for index in (0..COUNT).flat_map(|index| [index, 0, index]) {
+            make_list(&mut vm, 4, values(round, index));
+            let list = vm.root(4);
+            let node = vm.element(vm.root(0).unwrap(), index).unwrap();
+            vm.set_field(node, 0, list);
+        }
+        vm.set_root(4, None);
+        collect_partially(&mut vm);
+        for index in 0..COUNT {
+            let node = vm.element(vm.root(0).unwrap(), index).unwrap();
+            let list = vm.field(node, 0);
+            vm.set_root(5, list);
+            check_list(&vm, 5, values(round, index));
+        }
+    }
 }
 
 /// Checks that young objects survive partial collections if old ones alone refer to them.

@@ -14,7 +14,7 @@ fn structs() -> Vec<(&'static str, usize, &'static [Field])> {
             vec![$(($name::C_NAME, size_of::<$name>(), $name::FIELDS)),+]
         };
     }
-    list!(RootSink TextSink Layout Plan Config SizeFlags Head Heads BinTable Range Vm Plugin)
+    list!(RootSink TextSink Layout Plan Config SizeFlags Head Heads Remembered BinTable Range Vm Plugin)
 }
 
 /// Name and value of each phase, and their number.

@@ -2,7 +2,8 @@
 //! A VM with one Java thread, a few classes and roots that are words of an array.
 
 use crate::abi::{self, Config, Mutator, MutatorVisitor, Plan, Plugin, RawSlot, RootSink};
-use crate::abi::{BinTable, Head, Heads, Layout, Range, SizeFlags, TextSink, Thread, Vm, Worker, BINS};
+use crate::abi::{BinTable, Head, Heads, Layout, Range, Remembered, SizeFlags, TextSink, Thread, Vm};
+use crate::abi::{Worker, BINS, REMEMBERED, REMEMBERED_BYTES};
 use crate::entry::third_party_heap_entry;
 use crate::layout::tests::{klass, test_layout};
 use crate::layout::tests::{ID_INSTANCE, ID_LOADER, ID_OBJECT_ARRAY, ID_REF};
@@ -33,6 +34,7 @@ fn plugin() -> &'static Plugin {
 struct FakeThread {
     mutator: Mutator,
     heads: Heads,
+    remembered: Remembered,
 }
 
 impl FakeThread {
@@ -47,7 +49,15 @@ impl FakeThread {
             bins: [(); BINS].map(|()| none()),
             refilled_bytes: 0,
         };
-        Box::into_raw(Box::new(Self { mutator, heads }))
+        let remembered = Remembered {
+            unused_bytes: REMEMBERED_BYTES,
+            objects: [ptr::null_mut(); REMEMBERED],
+        };
+        Box::into_raw(Box::new(Self {
+            mutator,
+            heads,
+            remembered,
+        }))
     }
 }
 
@@ -360,6 +370,7 @@ impl FakeVm {
                 object_alignment: 8,
                 thread_mutator_offset: std::mem::offset_of!(FakeThread, mutator) as u32,
                 thread_heads_offset: std::mem::offset_of!(FakeThread, heads) as u32,
+                thread_remembered_offset: std::mem::offset_of!(FakeThread, remembered) as u32,
                 concurrent_gc_threads: 0,
                 huge_pages: 0,
                 pre_touch: 0,
@@ -537,9 +548,18 @@ impl FakeVm {
     }
 
     fn remember(&mut self, mutator: Mutator, object: Oop) {
-        if self.has_object_barrier() && self.is_unlogged(object) {
+        if !self.has_object_barrier() || !self.is_unlogged(object) {
+            return;
+        }
+        let object = object as *mut c_void;
+        // SAFETY: the thread is this one.
+        let buffer = unsafe { &mut (*JAVA_THREAD.load(Ordering::Acquire)).remembered };
+        if mutator.is_null() || buffer.unused_bytes == 0 {
             // SAFETY: this thread's mutator, or null, and an object.
-            unsafe { (plugin().remember_object)(mutator, object as *mut c_void) };
+            unsafe { (plugin().remember_object)(mutator, object) };
+        } else {
+            buffer.unused_bytes -= size_of::<usize>() as u64;
+            buffer.objects[buffer.unused_bytes as usize / size_of::<usize>()] = object;
         }
     }
 

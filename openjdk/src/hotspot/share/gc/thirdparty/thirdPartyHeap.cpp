@@ -97,6 +97,7 @@ jint ThirdPartyHeap::initialize() {
   config.object_alignment = ObjectAlignmentInBytes;
   config.thread_mutator_offset = in_bytes(ThirdPartyHeapThreadLocalData::mutator_offset());
   config.thread_heads_offset = in_bytes(ThirdPartyHeapThreadLocalData::heads_offset());
+  config.thread_remembered_offset = in_bytes(ThirdPartyHeapThreadLocalData::remembered_offset());
   config.concurrent_gc_threads = ConcGCThreads;
   config.huge_pages = huge_pages();
   config.min_address = FLAG_IS_CMDLINE(HeapBaseMinAddress) ? HeapBaseMinAddress : 0;

@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 14
+#define THIRD_PARTY_HEAP_ABI_VERSION 15
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -147,8 +147,9 @@ enum ThirdPartyHeapBarrier {
   THIRD_PARTY_HEAP_BARRIER_NONE   = 0,
   /*
    * Object remembering. An object whose unlogged bit is set is remembered at the first store into it: before the next
-   * safepoint the VM calls remember_object; of elements that are copied into an array, it calls remember_slots. The bit of
-   * an object is bit (object >> 3) & 7 of the byte at unlogged_bits() + (object >> 6).
+   * safepoint the VM puts it into the thread's ThirdPartyHeapRemembered, or calls remember_object; of elements that are
+   * copied into an array, it calls remember_slots. The bit of an object is bit (object >> 3) & 7 of the byte at
+   * unlogged_bits() + (object >> 6).
    */
   THIRD_PARTY_HEAP_BARRIER_OBJECT = 1,
   /*
@@ -191,15 +192,16 @@ typedef struct ThirdPartyHeapConfig {
   uint64_t size;                    /* sizeof(ThirdPartyHeapConfig) */
   uint64_t min_heap_size;           /* -Xms */
   uint64_t max_heap_size;           /* -Xmx */
+  uint64_t min_address;             /* with compressed oops, the heap lies behind it */
   uint32_t gc_threads;              /* workers to spawn, at least 1 */
   uint32_t use_compressed_oops;
   uint32_t object_alignment;        /* always 8 */
   uint32_t thread_mutator_offset;   /* ThirdPartyHeapMutator* inside a thread; null if it has none */
   uint32_t thread_heads_offset;     /* ThirdPartyHeapHeads inside a thread */
+  uint32_t thread_remembered_offset; /* ThirdPartyHeapRemembered inside a thread */
   uint32_t concurrent_gc_threads;   /* how many of them mark beside the mutators, 0 if the plan never does */
   uint32_t huge_pages;              /* a ThirdPartyHeapHugePages */
   uint32_t pre_touch;               /* min_heap_size bytes are made resident now, and stay so */
-  uint64_t min_address;             /* with compressed oops, the heap lies behind it */
 } ThirdPartyHeapConfig;
 
 /* What bounds the heap's size between -Xms and -Xmx. It may change while the VM runs. */
@@ -236,6 +238,17 @@ typedef struct ThirdPartyHeapBinTable {
   uint64_t        max_bytes;
   const uint32_t* cell_bytes;       /* by bin */
 } ThirdPartyHeapBinTable;
+
+/*
+ * Objects that the thread remembers, at ThirdPartyHeapConfig.thread_remembered_offset. The VM makes the buffer empty, and puts
+ * objects into it, from its end on, some more than once. The plugin empties it in remember_object when it is full, in a
+ * collection, and when the mutator is destroyed.
+ */
+#define THIRD_PARTY_HEAP_REMEMBERED 64
+typedef struct ThirdPartyHeapRemembered {
+  uint64_t unused_bytes;            /* at the start of objects */
+  void*    objects[THIRD_PARTY_HEAP_REMEMBERED];
+} ThirdPartyHeapRemembered;
 
 /* The address range that objects may lie in, and how narrow oops are decoded: narrow_base + (narrow << narrow_shift). */
 typedef struct ThirdPartyHeapRange {

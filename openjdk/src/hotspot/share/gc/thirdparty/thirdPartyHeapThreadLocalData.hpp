@@ -14,14 +14,17 @@
 // What each thread holds for the plugin. Only Java threads have a mutator, and free cells or a buffer.
 class ThirdPartyHeapThreadLocalData {
 private:
-  ThirdPartyHeapMutator* _mutator;
-  ThirdPartyHeapHeads    _heads;
-  char*                  _buffer_cursor; // where the next object is put
-  char*                  _buffer_end;    // where it would be put if the buffer were used up
-  bool                   _snapshot_active;
+  ThirdPartyHeapMutator*   _mutator;
+  ThirdPartyHeapHeads      _heads;
+  char*                    _buffer_cursor; // where the next object is put
+  char*                    _buffer_end;    // where it would be put if the buffer were used up
+  bool                     _snapshot_active;
+  ThirdPartyHeapRemembered _remembered;
 
   ThirdPartyHeapThreadLocalData() : _mutator(NULL), _heads(), _buffer_cursor(NULL), _buffer_end(NULL),
-                                    _snapshot_active(false) {}
+                                    _snapshot_active(false), _remembered() {
+    _remembered.unused_bytes = sizeof(_remembered.objects);
+  }
 
   static ThirdPartyHeapThreadLocalData* data(Thread* thread) {
     assert(UseThirdPartyHeap, "Sanity");
@@ -101,6 +104,10 @@ public:
 
   static ByteSize buffer_end_offset() {
     return Thread::gc_data_offset() + byte_offset_of(ThirdPartyHeapThreadLocalData, _buffer_end);
+  }
+
+  static ByteSize remembered_offset() {
+    return Thread::gc_data_offset() + byte_offset_of(ThirdPartyHeapThreadLocalData, _remembered);
   }
 
   static ByteSize heads_offset() {

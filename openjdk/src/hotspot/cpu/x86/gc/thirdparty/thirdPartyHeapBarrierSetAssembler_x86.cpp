@@ -312,6 +312,18 @@ void ThirdPartyHeapBarrierSetAssembler::generate_c2_remember_stub(MacroAssembler
     __ testl(bits, 1);
     __ jcc(Assembler::zero, *stub->continuation());
   }
+  // The bit stays set until the plugin empties the buffer: to clear it here, atomically, would wait for the stores that come before.
+  const int remembered = in_bytes(ThirdPartyHeapThreadLocalData::remembered_offset());
+  const Address unused_bytes(r15_thread, remembered + offset_of(ThirdPartyHeapRemembered, unused_bytes));
+  const Register place = bits;
+  Label is_full;
+  __ movl(place, unused_bytes);
+  __ subl(place, wordSize);
+  __ jccb(Assembler::negative, is_full);
+  __ movl(unused_bytes, place);
+  __ movptr(Address(r15_thread, place, Address::times_1, remembered + offset_of(ThirdPartyHeapRemembered, objects)), object);
+  __ jmp(*stub->continuation());
+  __ bind(is_full);
   __ push(object);
   __ call(RuntimeAddress(remember_code)); // takes the object off the stack
   __ jmp(*stub->continuation());
