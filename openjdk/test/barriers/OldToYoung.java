@@ -13,6 +13,7 @@ import heap.Check;
 import heap.Child;
 import heap.Heap;
 import java.util.List;
+import java.util.concurrent.FutureTask;
 
 public class OldToYoung {
     public static void main(String[] args) throws Exception {
@@ -45,9 +46,23 @@ public class OldToYoung {
             }
         }
 
-        private static void run(Routes.Route route, Routes.Holder[] holders, int round) throws Exception {
+        private static Void storeAll(Routes.Route route, Routes.Holder[] holders, int round) throws Exception {
             for (int i = 0; i < HOLDERS; i++) {
                 route.store(holders[i % holders.length], new int[] {round, i});
+            }
+            return null;
+        }
+
+        private static void run(Routes.Route route, Routes.Holder[] holders, int round) throws Exception {
+            if (round % 5 == 0) {
+                // What a thread remembers counts when it has ended, too.
+                FutureTask<Void> stores = new FutureTask<>(() -> storeAll(route, holders, round));
+                Thread thread = new Thread(stores);
+                thread.start();
+                stores.get();
+                thread.join();
+            } else {
+                storeAll(route, holders, round);
             }
             long before = Heap.collections();
             for (int i = 0; i < 8 && Heap.collections() == before; i++) {
