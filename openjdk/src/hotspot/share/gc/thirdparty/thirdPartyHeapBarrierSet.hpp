@@ -12,8 +12,8 @@
 // or none. Plans that stop the world and trace all of it have none anywhere.
 //
 // Object remembering, of generational plans. The plugin keeps one unlogged bit for each word of the heap. It sets the bit of each
-// old object. The first store of a reference into such an object clears the bit and
-// hands the object to the plugin, which scans it in the next partial collection. The
+// old object. A store of a reference into such an object hands the object to the plugin, which clears the bit, and scans the object
+// in the next partial collection. C2's code leaves it in a buffer of the thread, and the bit set until that is emptied. The
 // barrier may stand before or behind the store, because no safepoint comes between.
 //
 // Snapshot at the beginning, of plans that mark beside the mutators. What was reachable

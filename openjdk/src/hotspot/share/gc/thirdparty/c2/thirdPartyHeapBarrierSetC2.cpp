@@ -302,8 +302,8 @@ void ThirdPartyHeapBarrierSetC2::post_barrier(GraphKit* kit, Node* ctl, Node* st
   Node* const bits = kit->makecon(TypeRawPtr::make(ThirdPartyHeapBarrierSet::unlogged_bits()));
   Node* const byte_offset = __ URShiftX(object, __ ConI(ThirdPartyHeapSideBits::ByteShift));
   Node* const byte_address = __ AddP(__ top(), bits, byte_offset);
-  // A card mark comes behind its store. This may come before it, which is faster: the runtime's atomic operation would wait
-  // for the store to reach the cache. So what it is told to come behind is its own address.
+  // A card mark comes behind its store. This may come before it, and then does not wait for the store where the runtime has to be
+  // called, which has atomic operations. So what it is told to come behind is its own address.
   __ storeCM(__ ctrl(), byte_address, object, object, adr_idx, T_BYTE, Compile::AliasIdxRaw);
   kit->final_sync(ideal);
 }
