@@ -52,14 +52,15 @@ void shardsweep_collect(bool force);
 void shardsweep_heap_collect(shardsweep_heap *heap, bool force);
 
 /* The hook is called after a bounded number of allocations of each thread, in the thread that allocates; the
- * heartbeat counts these calls. With force it is to free all it can. It may allocate and free, and is not called in itself.
- * NULL for no hook. */
+ * heartbeat counts these calls. With force it is to free all it can. It may allocate and free, but not end the heap that is
+ * allocated from, and is not called in itself. NULL for no hook. When another is set, a call of the one before may not have ended. */
 typedef void (*shardsweep_deferred_free)(bool force, uint64_t heartbeat, void *argument);
 void shardsweep_set_deferred_free(shardsweep_deferred_free hook, void *argument);
 
 /* Options, which the environment sets before main. */
 enum {
-  /* SHARDSWEEP_RESET_DELAY: milliseconds until free pages go back to the OS; 0 for at once, negative for never. 100 by default. */
+  /* SHARDSWEEP_RESET_DELAY: milliseconds until free pages go back to the OS; 0 for at once, negative for never.
+   * 100 by default. What is due goes when a thread allocates or frees next. */
   SHARDSWEEP_RESET_DELAY = 0,
   /* SHARDSWEEP_SHOW_STATS: 1 for statistics on standard error when the program ends; has an effect in the environment alone. */
   SHARDSWEEP_SHOW_STATS = 1

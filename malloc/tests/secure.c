@@ -63,6 +63,21 @@ static void twice_first_elsewhere(void) {
   free(kept);
 }
 
+static void first_elsewhere(size_t bytes) {
+  void *cell = allocate(bytes);
+  elsewhere(free_it, cell);
+  free(cell);
+}
+
+static void large_first_elsewhere(void) { first_elsewhere(300000); }
+static void huge_first_elsewhere(void) { first_elsewhere(20 << 20); }
+
+static void huge_realloc_freed(void) {
+  void *cell = allocate(20 << 20);
+  elsewhere(free_it, cell);
+  cell = hide(realloc(hide(cell), 30 << 20));
+}
+
 static void twice_then_elsewhere(void) {
   void *kept = allocate(40), *cell = allocate(40);
   free(cell);
@@ -129,6 +144,12 @@ static void foreign_inside(void) { free((char *)allocate(64) + 16); }
 static void foreign_unaligned(void) { free((char *)allocate(64) + 3); }
 static void foreign_inside_large(void) { free((char *)allocate(300000) + 4096); }
 static void foreign_inside_huge(void) { free((char *)allocate(20 << 20) + (8 << 20)); }
+// The block has cells behind it that were never handed out.
+static void foreign_behind(void) {
+  char *cell = allocate(20000);
+  free(hide(cell + malloc_usable_size(cell)));
+}
+
 static void foreign_header(void) { free((void *)(((uintptr_t)allocate(64) & ~(uintptr_t)((4 << 20) - 1)) + 1024)); }
 static void foreign_low(void) { free(hide((void *)4096)); }
 static void foreign_high(void) { free(hide((void *)0xffff800000001000)); }
@@ -198,6 +219,9 @@ static const struct {
              {"twice-huge", twice_huge, DOUBLE_FREE},
              {"twice-later", twice_later, DOUBLE_FREE},
              {"twice-first-elsewhere", twice_first_elsewhere, DOUBLE_FREE},
+             {"large-first-elsewhere", large_first_elsewhere, DOUBLE_FREE},
+             {"huge-first-elsewhere", huge_first_elsewhere, DOUBLE_FREE},
+             {"huge-realloc-freed", huge_realloc_freed, DOUBLE_FREE},
              {"twice-then-elsewhere", twice_then_elsewhere, DOUBLE_FREE},
              {"twice-elsewhere", twice_elsewhere, DOUBLE_FREE},
              {"twice-at-once", twice_at_once, DOUBLE_FREE},
@@ -208,6 +232,7 @@ static const struct {
              {"foreign-unaligned", foreign_unaligned, FOREIGN},
              {"foreign-inside-large", foreign_inside_large, FOREIGN},
              {"foreign-inside-huge", foreign_inside_huge, FOREIGN},
+             {"foreign-behind", foreign_behind, FOREIGN},
              {"foreign-header", foreign_header, FOREIGN},
              {"foreign-low", foreign_low, FOREIGN},
              {"foreign-high", foreign_high, FOREIGN},

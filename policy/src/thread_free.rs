@@ -152,6 +152,11 @@ impl ThreadFree {
         }
     }
 
+    /// Whether a free by another thread is to be a delayed one, and none was since that was set.
+    pub fn is_delayed(&self) -> bool {
+        self.0.load(Relaxed) & STATES == DELAYED
+    }
+
     /// The owner gives the block up. False if the list is not empty, or a free is being delayed.
     pub fn abandon(&self) -> bool {
         let mut word = self.0.load(Relaxed);

@@ -92,6 +92,11 @@ fn claimed(heap: &Heap, block: &'static Block, freed: Freed) {
     heap.take_over(block, freed);
 }
 
+/// How many searches look through all chunks.
+pub(crate) fn searches() -> usize {
+    ARENA.len().div_ceil(MAX_CHUNKS)
+}
+
 /// An abandoned block of the bin that has a free cell, for the heap. On the way, blocks are released whose cells were all
 /// freed by threads that cannot own them.
 pub(crate) fn adopt(heap: &Heap, bin: Bin) -> Option<&'static Block> {

@@ -199,9 +199,13 @@ impl Arena {
                 .is_some()
             {
                 let (start, bytes) = chunk.block_pages();
-                os::unmap(start, bytes);
-                chunk.parked.store(true, Release);
-                self.parked.fetch_add(1, Relaxed);
+                if os::unmap(start, bytes) {
+                    chunk.parked.store(true, Release);
+                    self.parked.fetch_add(1, Relaxed);
+                } else {
+                    // To unmap what lies in the midst of a mapping takes another one.
+                    self.give_pages(chunk, HEADER_PAGES..CHUNK_PAGES, 0..0);
+                }
             }
         }
     }
@@ -211,19 +215,24 @@ impl Arena {
         if self.parked.load(Relaxed) == 0 {
             return None;
         }
-        let chunks = (0..self.len()).filter_map(|index| self.chunk(index));
-        let chunk = chunks
-            .filter(|chunk| chunk.parked.load(Relaxed))
-            .find(|chunk| chunk.parked.swap(false, Acquire))?;
-        let (start, bytes) = chunk.block_pages();
-        if os::map_at(start, bytes) {
-            self.parked.fetch_sub(1, Relaxed);
-            chunk.guards.forget();
-            Some(chunk)
-        } else {
-            chunk.parked.store(true, Release);
-            None
+        let mut chunks = (0..self.len()).filter_map(|index| self.chunk(index));
+        let chunk = chunks.find(|chunk| Self::map_parked(chunk))?;
+        self.parked.fetch_sub(1, Relaxed);
+        chunk.guards.forget();
+        Some(chunk)
+    }
+
+    /// Maps the pages of a chunk again, if it is parked. False where somebody else has mapped something there.
+    fn map_parked(chunk: &Chunk) -> bool {
+        if !chunk.parked.load(Relaxed) || !chunk.parked.swap(false, Acquire) {
+            return false;
         }
+        let (start, bytes) = chunk.block_pages();
+        let mapped = os::map_at(start, bytes);
+        if !mapped {
+            chunk.parked.store(true, Release);
+        }
+        mapped
     }
 
     /// Gives the pages of a block back that nobody has a cell of.
@@ -282,6 +291,12 @@ impl Arena {
             let _ = self.reset_at.compare_exchange(0, at, AcqRel, Relaxed);
         }
         self.reset_if_due();
+    }
+
+    /// Has dirty pages go back to the OS as the delay says that was set just now.
+    pub fn delay_changed(&self) {
+        self.reset_at.store(0, Relaxed);
+        self.plan_reset();
     }
 
     /// Gives dirty pages back to the OS, if the delay is over.

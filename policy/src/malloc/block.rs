@@ -229,6 +229,7 @@ impl Block {
         };
         self.free.set(head);
         self.capacity.set(capacity + count);
+        self.secret.set_area(self.touched_bytes());
         true
     }
 

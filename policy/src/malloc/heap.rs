@@ -11,8 +11,9 @@ use super::{abandoned, large, os, release, sizes, thread};
 use crate::size_class::{Bin, MAX_BINS, SMALL_BYTES};
 use crate::thread_free::{DelayedFree, Freed};
 use std::cell::Cell;
-use std::sync::atomic::AtomicPtr;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{fence, AtomicPtr, AtomicUsize};
+use std::sync::Mutex;
 
 /// Calls of the generic path for which a bin keeps its only block although it is empty.
 const RETIRE_CALLS: u8 = 16;
@@ -32,14 +33,38 @@ pub type DeferredFree = extern "C" fn(force: bool, heartbeat: u64, argument: *mu
 
 static DEFERRED_FREE: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 static DEFERRED_ARGUMENT: AtomicPtr<std::ffi::c_void> = AtomicPtr::new(std::ptr::null_mut());
+/// Counts how often the two began and ended to be changed: odd meanwhile.
+static DEFERRED_CHANGES: AtomicUsize = AtomicUsize::new(0);
+static DEFERRED_WRITER: Mutex<()> = Mutex::new(());
 
 /// Has `hook` called with `argument` at each call of the generic path of any heap, which happens after a bounded number of
 /// allocations. Its `heartbeat` counts those calls of the thread; `force` asks it to free all it can. It may
-/// allocate and free, and is not called again meanwhile.
+/// allocate and free, but not end the heap that is allocated from, and is not called again meanwhile. When this returns, another
+/// thread may still be in a call of the hook before.
 pub fn set_deferred_free(hook: Option<DeferredFree>, argument: *mut std::ffi::c_void) {
+    let _alone = DEFERRED_WRITER.lock();
+    DEFERRED_CHANGES.fetch_add(1, Relaxed);
+    fence(Release);
     DEFERRED_ARGUMENT.store(argument, Relaxed);
     let hook = hook.map_or(std::ptr::null_mut(), |hook| hook as *mut ());
-    DEFERRED_FREE.store(hook, Release);
+    DEFERRED_FREE.store(hook, Relaxed);
+    DEFERRED_CHANGES.fetch_add(1, Release);
+}
+
+/// The hook and its argument. None if there is no hook, or where another is being set, whose turn is the next call.
+fn deferred_free() -> Option<(DeferredFree, *mut std::ffi::c_void)> {
+    if DEFERRED_FREE.load(Relaxed).is_null() {
+        return None;
+    }
+    let changes = DEFERRED_CHANGES.load(Acquire);
+    let (hook, argument) = (DEFERRED_FREE.load(Relaxed), DEFERRED_ARGUMENT.load(Relaxed));
+    fence(Acquire);
+    if hook.is_null() || changes % 2 != 0 || changes != DEFERRED_CHANGES.load(Relaxed) {
+        return None;
+    }
+    // SAFETY: `set_deferred_free` stored a function of this type.
+    let hook = unsafe { std::mem::transmute::<*mut (), DeferredFree>(hook) };
+    Some((hook, argument))
 }
 
 /// The blocks from which one thread allocates. A thread has one by default, and as many more as it makes.
@@ -212,14 +237,13 @@ impl Heap {
 
     /// Calls the hook, unless it is being called in this thread, whose default heap this is.
     pub(crate) fn call_deferred_free(&self, force: bool) {
-        let hook = DEFERRED_FREE.load(Relaxed);
-        if hook.is_null() || self.in_deferred_free.replace(true) {
+        let Some((hook, argument)) = deferred_free() else {
             return;
+        };
+        if !self.in_deferred_free.replace(true) {
+            hook(force, self.heartbeat.get(), argument);
+            self.in_deferred_free.set(false);
         }
-        // SAFETY: `set_deferred_free` stored a function of this type.
-        let hook: DeferredFree = unsafe { std::mem::transmute(hook) };
-        hook(force, self.heartbeat.get(), DEFERRED_ARGUMENT.load(Relaxed));
-        self.in_deferred_free.set(false);
     }
 
     /// Frees the cells of full blocks that other threads freed.
@@ -296,10 +320,13 @@ impl Heap {
             .next_multiple_of(BLOCK_ALIGN)
             .max(MIN_BLOCK_PAGES);
         let claim = || ARENA.claim(bin.index() as u8, bytes, pages, 1);
-        let block = claim().or_else(|| {
+        let claimed = claim().or_else(|| {
             self.collect_all();
             claim()
-        })?;
+        });
+        let Some(block) = claimed else {
+            return self.adopt_any(bin);
+        };
         block.heap.store(self.as_mut_pointer(), Relaxed);
         block.owner.store(self.owner(), Relaxed);
         block.thread_free.set_delayed(false);
@@ -309,6 +336,14 @@ impl Heap {
         block.grow();
         self.push_front(block);
         Some(block)
+    }
+
+    /// An abandoned block of the bin with a free cell, wherever it is. Where the OS has no memory, it is what is left.
+    fn adopt_any(&self, bin: Bin) -> Option<&'static Block> {
+        if !self.is_default() {
+            return None;
+        }
+        (0..abandoned::searches()).find_map(|_| abandoned::adopt(self, bin))
     }
 
     fn as_mut_pointer(&self) -> *mut Heap {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Options, which environment variables set once, before `main`.
 
+use super::arena::ARENA;
 use super::os;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,7 +23,10 @@ pub enum Option {
 /// Sets an option.
 pub fn set(option: Option, value: i64) {
     match option {
-        Option::ResetDelay => RESET_DELAY.store(value, Relaxed),
+        Option::ResetDelay => {
+            RESET_DELAY.store(value, Relaxed);
+            ARENA.delay_changed();
+        }
         Option::ShowStats => SHOW_STATS.store(value != 0, Relaxed),
     }
 }

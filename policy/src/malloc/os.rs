@@ -60,12 +60,10 @@ mod mapped {
         mapped == pointer(start)
     }
 
-    /// Unmaps memory that [`map`] returned, or a part of it.
-    pub(crate) fn unmap(start: usize, bytes: usize) {
-        if bytes != 0 {
-            // SAFETY: the callers own the memory, and use it no further.
-            succeeds(|| unsafe { libc::munmap(pointer(start), bytes) });
-        }
+    /// Unmaps memory that [`map`] returned, or a part of it. False where the OS has no mapping to spare for the rest.
+    pub(crate) fn unmap(start: usize, bytes: usize) -> bool {
+        // SAFETY: the callers own the memory, and use it no further.
+        bytes == 0 || succeeds(|| unsafe { libc::munmap(pointer(start), bytes) })
     }
 
     /// Whether the call returns 0. `errno` stays as it was: what frees memory does not change it.
@@ -126,7 +124,9 @@ mod interpreted {
         false
     }
 
-    pub(crate) fn unmap(_: usize, _: usize) {}
+    pub(crate) fn unmap(_: usize, _: usize) -> bool {
+        true
+    }
 
     pub(crate) fn resize(_: usize, _: usize, _: usize) -> bool {
         false

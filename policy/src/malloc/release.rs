@@ -5,13 +5,13 @@ use super::arena::ARENA;
 use super::block::Block;
 use super::chunk::{block_of, Chunk};
 use super::heap::{Heap, EMPTY_HEAP};
-use super::{abandoned, cell, os, secure, thread};
+use super::{abandoned, cell, options, os, secure, thread};
 use crate::config::PAGE_BYTES;
 use crate::thread_free::Pushed;
 use std::ptr::with_exposed_provenance;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-/// A cell of so many bytes that another thread frees returns to the OS at once: its owner may be long in noticing.
+/// A cell of so many bytes that another thread frees returns to the OS at once, if free memory does: its owner may be long in noticing.
 const RESET_BYTES: usize = 1 << 20;
 
 /// Frees a cell; in secure mode, 0 is nothing to free.
@@ -50,7 +50,7 @@ fn free_elsewhere(block: &'static Block, cell: usize) {
     if block.owner() != thread::default_heap().addr() {
         return free_of_other(block, cell);
     }
-    if !secure::looks_used(block, cell) {
+    if secure::ON && (block.is_single() || !secure::looks_used(block, cell)) {
         secure::check(cell);
     }
     free_own(block, cell);
@@ -78,7 +78,8 @@ fn free_of_other(block: &'static Block, cell: usize) {
     match block.thread_free.push(cell, may_claim, link) {
         Pushed::Listed => {}
         Pushed::Delay => {
-            if block.is_single() && block.cell_bytes.get() >= RESET_BYTES {
+            let resets = options::reset_delay().is_some();
+            if resets && block.is_single() && block.cell_bytes.get() >= RESET_BYTES {
                 os::reset(cell, block.cell_bytes.get());
             }
             let heap = block.heap.load(Acquire);
@@ -107,7 +108,7 @@ pub(crate) fn release(block: &Block) {
 pub(crate) fn destroy(block: &Block) {
     debug_assert!(block.used.get() == 0 && block.thread_free.first() == 0);
     block.owner.store(0, Relaxed);
-    block.secret.end();
+    block.secret.set_area(0);
     let start = Chunk::start_of(block.start.get());
     // SAFETY: the header of a block is in its chunk.
     let chunk = unsafe { &*with_exposed_provenance::<Chunk>(start) };

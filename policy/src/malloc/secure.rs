@@ -37,8 +37,9 @@ const MAX_GUARDS: usize = 16_000;
 #[repr(C)]
 pub(crate) struct Secret {
     key: Cell<usize>,
-    /// Bytes of all cells; 0 once the block was released.
-    area: Cell<usize>,
+    /// Bytes of the cells that were linked once, or of the only cell; 0 once the block was released. The owner alone changes it,
+    /// before it hands out a cell of what is added.
+    area: AtomicUsize,
     /// Tells the multiples of the cell's bytes: see [`Block::has_cell`].
     multiple: Cell<u64>,
     /// The state of [`Secret::random`].
@@ -52,17 +53,17 @@ impl Secret {
     pub const fn new() -> Self {
         Secret {
             key: Cell::new(0),
-            area: Cell::new(0),
+            area: AtomicUsize::new(0),
             multiple: Cell::new(0),
             random: Cell::new(0),
         }
     }
 
-    /// Chooses another, for `cells` of `cell_bytes`.
+    /// Chooses another, for `cells` of `cell_bytes`, of which more than one are still to be linked.
     pub fn renew(&self, numbers: &Numbers, cell_bytes: usize, cells: u32) {
         if ON {
             self.key.set(numbers.next() as usize);
-            self.area.set(cell_bytes * cells as usize);
+            self.set_area(if cells == 1 { cell_bytes } else { 0 });
             if self.random.get() == 0 {
                 self.random.set(numbers.next());
             }
@@ -93,11 +94,15 @@ impl Secret {
         word.rotate_left(32) ^ self.key.get()
     }
 
-    /// The block was released.
-    pub fn end(&self) {
+    /// The first so many bytes of the block are cells that were linked.
+    pub fn set_area(&self, bytes: usize) {
         if ON {
-            self.area.set(0);
+            self.area.store(bytes, Relaxed);
         }
+    }
+
+    fn area(&self) -> usize {
+        self.area.load(Relaxed)
     }
 
     /// Whether an offset below 4 GiB is a multiple of the cell's bytes, without a division (Lemire, Kaser and Kurz, Faster
@@ -239,6 +244,10 @@ pub(crate) fn check(address: usize) {
     if !block.has_cell(address) {
         no_cell(block, address);
     }
+    // A block of one cell is on the full list: another thread that frees the cell ends this state.
+    if block.is_single() && is_mine(block) && !block.thread_free.is_delayed() {
+        die(Wrong::DoubleFree, address);
+    }
     // SAFETY: it is a cell's first word, which nobody but the caller writes.
     let next = unsafe { cell::next(address, &block.secret) };
     if block.may_link(next) {
@@ -260,7 +269,7 @@ fn no_chunk(address: usize) {
 #[cold]
 fn no_cell(block: &Block, address: usize) -> ! {
     let bytes = block.pages.get() as usize * PAGE_BYTES;
-    if block.secret.area.get() == 0 && address.wrapping_sub(block.start.get()) < bytes {
+    if block.secret.area() == 0 && address.wrapping_sub(block.start.get()) < bytes {
         // The block was released, as all of its cells were free.
         die(Wrong::DoubleFree, address);
     }
@@ -271,9 +280,13 @@ fn no_cell(block: &Block, address: usize) -> ! {
 /// random bits, have written such a word.
 #[cold]
 fn maybe_free(block: &Block, address: usize) {
-    if block.owner() != thread::default_heap().addr() || block.is_free(address) {
+    if !is_mine(block) || block.is_free(address) {
         die(Wrong::DoubleFree, address);
     }
+}
+
+fn is_mine(block: &Block) -> bool {
+    block.owner() == thread::default_heap().addr()
 }
 
 /// Makes the first word of a cell of another thread's block that is freed a hidden link, and ends the program unless it was a cell in
@@ -327,14 +340,14 @@ impl Block {
     /// Whether `address` is in one of its cells.
     #[inline(always)]
     fn spans(&self, address: usize) -> bool {
-        address.wrapping_sub(self.start.get()) < self.secret.area.get()
+        address.wrapping_sub(self.start.get()) < self.secret.area()
     }
 
     /// Whether one of its cells begins at `address`.
     #[inline(always)]
     pub(crate) fn has_cell(&self, address: usize) -> bool {
         let offset = address.wrapping_sub(self.start.get());
-        offset < self.secret.area.get() && self.secret.is_multiple(offset)
+        offset < self.secret.area() && self.secret.is_multiple(offset)
     }
 
     /// Whether `next` is what a free cell has for its successor.

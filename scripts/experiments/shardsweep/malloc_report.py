@@ -52,13 +52,14 @@ def ratios(table: pd.DataFrame, column: str, baseline: str) -> pd.DataFrame:
 
 def _lines(relative: pd.DataFrame) -> list[str]:
     """The lines of a table in Markdown."""
-    means = relative.apply(lambda column: stats.gmean(column.dropna()))
+    # Of a column with gaps there is none: it would be of other points than its neighbours'.
+    means = ["" if pd.isna(mean) else f"{mean:.3f}" for mean in relative.apply(stats.gmean)]
     head = ["program", "threads", *relative.columns]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
     for (program, threads), row in relative.iterrows():
         cells = ("" if pd.isna(value) else f"{value:.2f}" for value in row)
         lines.append(f"| {program} | {threads} | " + " | ".join(cells) + " |")
-    return [*lines, "| geometric mean | | " + " | ".join(f"{value:.3f}" for value in means) + " |"]
+    return [*lines, "| geometric mean | | " + " | ".join(means) + " |"]
 
 
 def _goals(table: pd.DataFrame) -> str:
