@@ -4,7 +4,7 @@
 
 use crate::affinity;
 use crate::plans::{self, PlanInfo};
-use mmtk::util::options::MMTKOption;
+use mmtk::util::options::{MMTKOption, NurserySize, Options};
 use mmtk::MMTKBuilder;
 
 /// Prefix of the environment variables.
@@ -123,13 +123,28 @@ impl Settings {
         if name == "plan" {
             self.plan = plans::find(value)?;
         }
-        if !self.builder.set_option(name, value) || !affinity::is_possible(&self.builder.options) {
+        let options = &mut self.builder;
+        if !options.set_option(name, value)
+            || !affinity::is_possible(&options.options)
+            || !has_nursery(&options.options)
+        {
             return Err(format!(
                 "malformed value '{value}' of {source}: expected {}",
                 option.expected
             ));
         }
         Ok(())
+    }
+}
+
+/// Whether a nursery of the size that is set has room for objects. mmtk counts it in pages, which overflows for more bytes than there are
+/// addresses.
+fn has_nursery(options: &Options) -> bool {
+    match *options.nursery {
+        NurserySize::Fixed(bytes) | NurserySize::Bounded { max: bytes, .. } => {
+            (1..=isize::MAX as usize).contains(&bytes)
+        }
+        NurserySize::ProportionalBounded { .. } => true,
     }
 }
 

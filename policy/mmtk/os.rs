@@ -40,6 +40,8 @@ pub fn make_huge_page(place: PageRange) {
 /// Takes one of the huge pages that the administrator has reserved for a place of one, without touching it. Where none is
 /// left, the place gets small pages, and the first one says so.
 pub fn take_reserved_huge_page(place: PageRange) {
+    // The OS would map as much as is huge pages, and so unmap what lies behind the place.
+    debug_assert_eq!(place.pages * PAGE_BYTES, HUGE_PAGE_BYTES);
     static TOLD: Once = Once::new();
     let policy = MemoryPolicy::of(&place);
     let size = HUGE_PAGE_BYTES.ilog2() as libc::c_int;

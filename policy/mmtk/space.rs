@@ -28,6 +28,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+const PAGES_IN_HUGE_PAGE: usize = HUGE_PAGE_BYTES / PAGE_BYTES;
+
 /// A thread charges at most one part in so many of its share of what is free.
 const SHARE_FRACTION: usize = 16;
 
@@ -131,7 +133,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             return Some(take_reserved_huge_page);
         }
         let most_pages = self.get_gc_trigger().policy.get_max_heap_size_in_pages();
-        let is_large = HUGE_PAGE_BYTES / PAGE_BYTES <= Shared::<VM>::keep_pages_of(most_pages);
+        let is_large = PAGES_IN_HUGE_PAGE <= Shared::<VM>::keep_pages_of(most_pages);
         let is_asked_for = *self.common.options.transparent_hugepages;
         let is_any = is_asked_for || is_large && told != Some(&HugePages::Never);
         is_any.then_some(make_huge_page)
@@ -293,11 +295,16 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         let chunks = pages.div_ceil(PAGES_IN_CHUNK);
         if self.add_chunks(VMThread::UNINITIALIZED, chunks, self.chunk_count(), options) {
             let huge_pages = self.huge_pages();
-            self.heap().pre_touch(pages, |place| {
+            self.heap().pre_touch(pages, |run| {
+                // A run begins with a chunk, so that these are aligned. What is left behind them has small pages.
+                let places = (0..run.pages / PAGES_IN_HUGE_PAGE).map(|place| PageRange {
+                    start: run.start + place * HUGE_PAGE_BYTES,
+                    pages: PAGES_IN_HUGE_PAGE,
+                });
                 if let Some(back) = huge_pages {
-                    back(place);
+                    places.for_each(back);
                 }
-                touch(place);
+                touch(run);
             });
             self.shared.keep_resident(pages);
         }

@@ -131,8 +131,9 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
         young >= self.most_young_pages()
     }
 
+    /// One at least: with none a collection would be due as soon as the last one has ended.
     fn most_young_pages(&self) -> usize {
-        self.base().gc_trigger.get_max_nursery_pages()
+        self.base().gc_trigger.get_max_nursery_pages().max(1)
     }
 
     /// Notes what the collection has cost and how much can be allocated until the next one, and whether another partial one

@@ -144,7 +144,7 @@ impl<C: Config> Heap<C> {
     }
 
     /// Has free pages made resident, the lowest, at most so many. They are dirty then. `touch` is called with pages that are
-    /// nobody else's meanwhile; where there are huge pages, it is to make them.
+    /// nobody else's meanwhile, the first ones of a chunk; where there are huge pages, it is to make them.
     pub fn pre_touch(&self, most: usize, touch: impl Fn(PageRange)) {
         let mut left = most;
         for chunk in self.chunks() {

@@ -179,6 +179,12 @@ fn malformed_options() {
             error(text)
         );
     }
+    for value in ["Fixed:0", "Bounded:0,0", "Fixed:18446744073709551615"] {
+        assert_eq!(
+            error(&format!("nursery={value}")),
+            format!("malformed value '{value}' of option 'nursery': expected Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX")
+        );
+    }
     let failed = environment(&[("MMTK_STRESS_FACTOR", "4k")], None)
         .err()
         .unwrap();

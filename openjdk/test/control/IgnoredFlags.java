@@ -21,6 +21,7 @@ public class IgnoredFlags {
             warns("-XX:+AlwaysPreTouch", "-XX:\\+AlwaysPreTouch");
         }
         warns("-XX:MaxGCPauseMillis=10", "-XX:MaxGCPauseMillis");
+        warns("-XX:MinHeapSize=8m -XX:InitialHeapSize=16m", "-XX:MinHeapSize");
         warns("-Xmn8m", "The size of the young generation");
         warns("-XX:NewRatio=3", "The size of the young generation");
         warns("-XX:MaxTenuringThreshold=3", "-XX:MaxTenuringThreshold");
@@ -33,7 +34,7 @@ public class IgnoredFlags {
         Check.matches("have no effect without -XX:\\+UseThirdPartyHeap", run("-XX:-UseThirdPartyHeap -XX:+UseSerialGC -XX:ThirdPartyHeapPlugin=stock"),
                 "the warning where the heap is another");
         warns("-XX:AllocatePrefetchStyle=3", "-XX:AllocatePrefetchStyle=3");
-        List<String> silent = List.of("-XX:+UseTransparentHugePages", "-XX:SoftMaxHeapSize=32m", "-XX:+UseNUMA", "-XX:-AlwaysPreTouch");
+        List<String> silent = List.of("-Xms32m", "-XX:+UseTransparentHugePages", "-XX:SoftMaxHeapSize=32m", "-XX:+UseNUMA", "-XX:-AlwaysPreTouch");
         for (String option : silent) {
             Check.equal(0L, warnings(option), "warnings about " + option);
         }

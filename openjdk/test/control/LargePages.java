@@ -42,6 +42,9 @@ public class LargePages {
             reserve(8);
             Child tooFew = run(HUGE, 8 * HUGE);
             Check.equal(1L, tooFew.out().lines().filter(line -> line.contains(SMALL)).count(), "lines about small pages");
+            // Of the second chunk the first huge page is there, and the heap ends within the place of the next.
+            reserve(3);
+            run(HUGE, 3 * HUGE, "-Xms7m", "-XX:+AlwaysPreTouch");
         } finally {
             reserve(before);
         }

@@ -45,6 +45,8 @@ void ThirdPartyHeapArguments::warn_of_ignored_flags(const ThirdPartyHeapPlan& pl
                                                          "-XX:+UseLargePages",     "with this plan -XX:+UseTransparentHugePages has" },
     { AlwaysPreTouch && FLAG_IS_CMDLINE(AlwaysPreTouch) && !plan.manages_pages,
                                                          "-XX:+AlwaysPreTouch",    "with this plan it has no memory before it is used" },
+    { FLAG_IS_CMDLINE(MinHeapSize) && MinHeapSize != InitialHeapSize,
+                                                         "-XX:MinHeapSize",         "the heap is never smaller than at the start" },
     { FLAG_IS_CMDLINE(MaxGCPauseMillis),                 "-XX:MaxGCPauseMillis",   "pauses have no goal" },
     { FLAG_IS_CMDLINE(NewSize) || FLAG_IS_CMDLINE(MaxNewSize) || FLAG_IS_CMDLINE(NewRatio) || FLAG_IS_CMDLINE(SurvivorRatio),
                                                          "The size of the young generation", "plans that have one take the plugin's option nursery" },

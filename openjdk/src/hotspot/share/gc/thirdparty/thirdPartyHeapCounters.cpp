@@ -10,7 +10,7 @@
 
 // jstat's columns of old space and full collections are those of generation 1 and collector 1.
 ThirdPartyHeapCounters::ThirdPartyHeapCounters(ThirdPartyHeap* heap) :
-    GenerationCounters("MMTk heap", 1 /* ordinal */, 1 /* spaces */, MinHeapSize, MaxHeapSize, heap->capacity()),
+    GenerationCounters("MMTk heap", 1 /* ordinal */, 1 /* spaces */, InitialHeapSize, MaxHeapSize, heap->capacity()),
     _heap(heap),
     _collector("MMTk collections", 1 /* ordinal */),
     _used(NULL),
