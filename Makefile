@@ -6,6 +6,8 @@
 MAKEFLAGS += --no-print-directory
 .PHONY: help jdk plugins plugin lusearch dacapo venv malloc sweep check test jtreg clean
 .DEFAULT_GOAL := help
+# Plugins and tests need the JDK, and each step keeps all processors busy.
+.NOTPARALLEL:
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile

@@ -31,7 +31,7 @@ fetch_version() {
 # Sets VERSION to the version asked for (a Debian version or the start of one: 17.0.19), or else to the newest that the mirror
 # really serves: an index may list a version whose files are gone. The choice stays until the cache goes or another is asked for.
 choose_version() {
-  local asked=${1:-} chosen=$CACHE/chosen-version candidate
+  local asked=${1:-} chosen=$CACHE/chosen-version candidate log
   if [[ -z $asked && -e $chosen ]]; then asked=$(<"$chosen"); fi
   for candidate in "$CACHE/downloads/$asked" "$CACHE/downloads/$asked"[+.~-]*; do
     if [[ -n $asked && -d $candidate ]]; then VERSION=${candidate##*/}; return; fi
@@ -45,7 +45,13 @@ choose_version() {
     [[ -z $asked || $candidate == "$asked" || $candidate == "$asked"[+.~-]* ]] || continue
     if [[ ! -d $CACHE/downloads/$candidate ]]; then
       say "fetching openjdk-17 $candidate"
-      fetch_version "$candidate" || { say "the mirror lists $candidate but does not serve it"; continue; }
+      if ! fetch_version "$candidate"; then
+        log=$CACHE/log/fetch-$candidate.log
+        # What fails otherwise, such as the network, says nothing of the next version.
+        grep -qE ' 404 | was not found' "$log" || die "$(tail -n 1 "$log"); the whole output is in $log"
+        say "the mirror lists $candidate but does not serve it"
+        continue
+      fi
     fi
     VERSION=$candidate
     [[ -n ${1:-} ]] || echo "$VERSION" >"$chosen"

@@ -8,6 +8,8 @@
 #   JOBS             compilers at once; default: as many as there are processors
 #   SHARDSWEEP_CACHE where downloads, source, objects and finished JVMs are kept; default: ~/.cache/shardsweep
 set -euo pipefail
+# Relative to where this was called.
+OPENJDK_SRC=${OPENJDK_SRC:+$(realpath -m "$OPENJDK_SRC")}
 cd "$(dirname "$0")"
 source ../lib.sh
 source ./apt.sh

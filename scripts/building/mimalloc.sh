@@ -5,6 +5,7 @@
 # mimalloc-sys, 2 is Debian's, 3 is in the crate libmimalloc-sys.
 #   1, 3                   to preload (2 is in Debian's libmimalloc2.0)
 #   1-4kblock, 2-4kblock   for plugins: blocks of 4 KiB in place of 64 KiB, as Sinclair's report has it (section 3.1); defines no malloc
+# Leaves alone what is up to date.
 # Usage: mimalloc.sh NAME...
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -45,9 +46,14 @@ set_shift() {
   sed -i -E "s/^(#define $2 +).*/\1($3)/" "$1"
 }
 
+# made_from: one digest of what says which source is built, and how.
+made_from() { cat "$ROOT/Cargo.lock" "$ROOT/mmtk/mimalloc3/Cargo.lock" mimalloc.sh | sha256sum; }
+
 build() { # NAME
-  local name=$1 version=${1%%-*} work=$OUT/mimalloc/source-$1 header
+  local name=$1 version=${1%%-*} work=$OUT/mimalloc/source-$1 library=$OUT/mimalloc/libmimalloc$1.so made_from header
   local -a flags=()
+  made_from=$(made_from)
+  if [[ -e $library && $(cat "$library.from" 2>/dev/null) == "$made_from" ]]; then return; fi
   rm -rf "$work"
   "fetch_$version" "$work"
   header=$work/include/mimalloc-types.h
@@ -67,8 +73,10 @@ build() { # NAME
     *) flags+=(-DMI_MALLOC_OVERRIDE -fno-builtin-malloc) ;;
   esac
   run_logged "$OUT/log/libmimalloc$name.log" gcc -std=gnu11 -O3 -DNDEBUG -DMI_SHARED_LIB -DMI_SHARED_LIB_EXPORT "${flags[@]}" -fPIC \
-    -ftls-model=initial-exec -fvisibility=hidden -shared -I "$work/include" -I "$work/src" -o "$OUT/mimalloc/libmimalloc$name.so" \
+    -ftls-model=initial-exec -fvisibility=hidden -shared -I "$work/include" -I "$work/src" -o "$work/library.so" \
     "$work/src/static.c" -pthread -ldl -lrt
+  put_file "$work/library.so" "$library"
+  echo "$made_from" >"$library.from"
   say "build/mimalloc/libmimalloc$name.so is ready"
 }
 

@@ -39,17 +39,25 @@ fetch_crate() {
 apply_patches() {
   local patch output
   for patch in "${PATCHES[@]}"; do
-    output=$(patch --directory="$WORK/$CRATE-$VERSION" --strip=1 --fuzz=0 --batch --no-backup-if-mismatch <"$patch" 2>&1) ||
+    output=$(patch --directory="$WORK/$CRATE-$VERSION" --strip=1 --fuzz=0 --batch --forward --no-backup-if-mismatch <"$patch" 2>&1) ||
       die "mmtk/patches/$(basename "$patch") does not fit $CRATE $VERSION: $(grep -E 'FAILED|No file' <<<"$output" | head -n 1)"
   done
 }
 
+# is_patched STAMP: whether the crate is there with these patches.
+is_patched() { [[ $(cat "$TARGET/.patched" 2>/dev/null) == "$1" ]]; }
+
 main() {
   local stamp file
   stamp=$(cat "${PATCHES[@]}" | sha256sum)
-  [[ $(cat "$TARGET/.patched" 2>/dev/null) == "$stamp" ]] && return
+  if is_patched "$stamp"; then return; fi
   need_packages patch
   need_rust
+  mkdir -p "$OUT/patch"
+  exec {PATCH_FD}>"$OUT/patch/lock"
+  flock "$PATCH_FD"
+  # Another run may have done it while this one waited.
+  if is_patched "$stamp"; then return; fi
   rm -rf "$WORK"
   file=$(crate_file)
   if [[ -z $file ]]; then

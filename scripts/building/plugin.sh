@@ -29,6 +29,12 @@ put_into_jdks() {
   while read -r jdk; do put_file "$1" "$jdk/lib/mmtk/$2"; done < <(jdks)
 }
 
+# remove_from_jdks NAME: removes that file from lib/mmtk of each JDK.
+remove_from_jdks() {
+  local jdk
+  while read -r jdk; do rm -f "$jdk/lib/mmtk/$1"; done < <(jdks)
+}
+
 # is_current NAME DESCRIPTION: whether each JDK has the plugin of that description. Cargo cannot tell: it keeps one build at a time.
 is_current() {
   local jdk
@@ -79,6 +85,9 @@ build_plugin() {
   esac
   say "building $name"
   (cd "$ROOT" && run_logged "$TARGET/$name.log" env SHARDSWEEP_BUILD="$name" cargo build --lib --target-dir "$TARGET" "${arguments[@]}")
+  [[ $(source_revision) == "$revision" ]] || die "the checkout has changed while $name was built: build it again"
+  # What an interrupted run leaves without a description is built again.
+  remove_from_jdks "libmmtk_$name.json"
   put_into_jdks "$TARGET/${arguments[3]}/libshardsweep_mmtk.so" "libmmtk_$name.so"
   put_into_jdks "$description" "libmmtk_$name.json"
   say "lib/mmtk/libmmtk_$name.so is ready"

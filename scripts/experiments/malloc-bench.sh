@@ -59,7 +59,7 @@ main() {
   "$ROOT/scripts/building/malloc.sh"
   "$ROOT/scripts/building/malloc.sh" secure
   "${mallocs[@]}" --check "${LIBRARIES[@]}"
-  [[ -e $OUT/mimalloc/libmimalloc1.so && -e $OUT/mimalloc/libmimalloc3.so ]] || "$ROOT/scripts/building/mimalloc.sh" 1 3
+  "$ROOT/scripts/building/mimalloc.sh" 1 3
   "$ROOT/scripts/building/rivals.sh"
   build_programs
   "${mallocs[@]}" "${LIBRARIES[@]}"

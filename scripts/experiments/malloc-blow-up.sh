@@ -20,11 +20,15 @@ samples() {
   local name=$1 library=$2 cells=$3 process resident
   LD_PRELOAD=$library "$PROGRAM" 1 "$cells" >"$OUT/malloc/blow-up.said" &
   process=$!
+  # An interrupt of the script alone does not reach it.
+  # shellcheck disable=SC2064 # the process as it is now
+  trap "kill $process 2>/dev/null || true" EXIT
   SECONDS=0
   while sleep 10 && resident=$(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$process/status" 2>/dev/null) && [[ $resident ]]; do
     echo "$name,$cells,$SECONDS,$resident"
   done
   wait "$process" || die "blow-up ends with $? on $name"
+  trap - EXIT
   grep -qx "blow-up: $cells cells" "$OUT/malloc/blow-up.said" || die "blow-up says: $(cat "$OUT/malloc/blow-up.said")"
 }
 

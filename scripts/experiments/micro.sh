@@ -21,7 +21,7 @@ what=${1:-}
 plugin=${PLUGIN:-ms-64k}
 work=$OUT/micro/$what
 to=${to:-$work/results}
-jar=$ROOT/benchmarks/micro/target/micro.jar
+jar=$work/micro.jar
 ours=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$plugin")
 
 # measure COLLECTOR VARIANT "JVM_FLAG..." JMH_ARGUMENT...
@@ -59,6 +59,11 @@ need_packages maven openjdk-17-jdk-headless
 ./venv.sh
 rm -rf "$work"
 mkdir -p "$work"
-run_logged "$work/build.log" mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" -pl micro -am -DskipTests package
+# A copy, as `make lusearch` cleans that folder. A shell of its own, which ends with the lock.
+(
+  lock lusearch
+  run_logged "$work/build.log" mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" -pl micro -am -DskipTests package
+  cp "$ROOT/benchmarks/micro/target/micro.jar" "$jar"
+)
 "$what"
 "$OUT/venv/bin/python" -m shardsweep.micro "$work" "$plugin" "$to"

@@ -9,9 +9,12 @@
 
 # read_results FOLDER TEST: prints "Passed", "Failed" or "Error" and the name of each test that was run in FOLDER, in this or an earlier run.
 read_results() {
+  local status=0
   rm -rf "$1/report"
-  run_jtreg "$1" "" -reportOnly "$2" >"$1/report.log" 2>&1 || true
-  [[ -e $1/report/text/summary.txt ]] || return 0
+  run_jtreg "$1" "" -reportOnly "$2" >"$1/report.log" 2>&1 || status=$?
+  # Nothing selected: there is no report then.
+  ((status != 1)) || return 0
+  [[ -e $1/report/text/summary.txt ]] || die "jtreg reports nothing on $2: see $1/report.log"
   sed -nE 's/^(.*[^ ]) +(Passed|Failed|Error)\..*$/\2 \1/p' "$1/report/text/summary.txt"
 }
 
@@ -20,8 +23,8 @@ run_part() {
   local status=0
   mkdir -p "$1"
   run_jtreg "$1" "$2" -status:notRun,error "${@:3}" || status=$?
-  # Passed, nothing selected, failures, errors, both.
-  ((status <= 4)) || die "jtreg ended with status $status"
+  # Passed, nothing selected, failures, errors.
+  ((status <= 3)) || die "jtreg ended with status $status"
 }
 
 # selects_collector FOLDER NAME: whether that test failed because it selects another collector beside the one under test.
@@ -80,9 +83,28 @@ pieces() {
   done < <(list_lines "$1")
 }
 
+# tested: what the verdicts in RUN are on: the digests of the JVM and the plugin, and the options.
+tested() {
+  local file=$JDK/lib/mmtk/libmmtk_$PLUGIN.so
+  [[ -e $file ]] || file=$PLUGIN
+  [[ $PLUGIN != none ]] || file=
+  sha256sum "$JDK/lib/server/libjvm.so" ${file:+"$file"}
+  echo "${OPTIONS[*]}"
+}
+
+# check_tested: dies if RUN has verdicts on another JVM or plugin, or with other options.
+check_tested() {
+  if [[ ! -d $RUN ]]; then
+    mkdir -p "$RUN"
+    tested >"$RUN/tested"
+  fi
+  tested | cmp -s - "$RUN/tested" || die "${RUN#"$ROOT"/} has verdicts on another JVM or plugin, or with other options: remove it"
+}
+
 # run_pieces LIST: runs the pieces of the list that have no verdicts yet, and sums up all of them.
 run_pieces() {
   local list=$PWD/jtreg/$1.txt suite path test name names=()
+  check_tested
   retarget
   while read -r suite path <&3; do
     test=$(listed_test "$list" "$suite" "$path")

@@ -31,6 +31,7 @@ if [[ $PLUGIN != none ]]; then
 fi
 
 check_input() {
+  [[ ${JOBS:-1} =~ ^[1-9][0-9]*$ ]] || die "JOBS=$JOBS is not a number of tests: give 1 or more"
   [[ -x $JDK/bin/java ]] || die "there is no ${JDK#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
   find_suites "$JDK"
   NATIVE=$OUT/jtreg/native-$(basename "$IMAGE")

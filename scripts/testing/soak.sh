@@ -3,7 +3,7 @@
 #
 # Runs the programs of benchmarks/ side by side in one JVM for hours, with class loaders that come and go, in a small heap. Records
 # what the JVM holds, and ends with a verdict: whether each of these stays level. Interrupted, it judges what there is.
-# Leaves in build/soak/NAME: soak.csv, machine.json, log, gc.log, and soak.png and soak.svg, the plots.
+# Leaves in build/soak/NAME: soak.csv, machine.json, log, gc.log, verdict.txt, and soak.png and soak.svg, the plots.
 # Usage: soak.sh HOURS     (0.1 for six minutes). Variables:
 #   PLUGIN, PLAN   what to run on (default: ms-64k and the plugin's default); PLUGIN=none: HotSpot's own default collector
 #   HEAP           MiB of the heap (default: 270)
@@ -23,11 +23,16 @@ read -ra OPTIONS <<<"${JAVA_OPTIONS:-}"
 [[ $HEAP =~ ^[1-9][0-9]*$ ]] || die "HEAP=$HEAP is not a number of MiB"
 need_benchmark "$JDK"
 ../experiments/venv.sh
+[[ $PLUGIN == none ]] ||
+  OPTIONS+=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$PLUGIN" ${PLAN:+"-XX:ThirdPartyHeapOptions=plan=$PLAN"})
+# Before the results of an earlier run go.
+"$JDK/bin/java" "-Xmx${HEAP}m" "${OPTIONS[@]}" -version >/dev/null 2>&1 || die "the JVM does not start with these options: ${OPTIONS[*]}"
+mkdir -p "$OUT/soak"
+exec {SOAK_FD}>"$TO.lock"
+flock -n "$SOAK_FD" || die "another soak writes to ${TO#"$ROOT"/}: wait for it, or choose another plugin, plan or heap"
 rm -rf "$TO"
 mkdir -p "$TO/classes"
 "$JDK/bin/javac" -cp "$OUT/lusearch.jar" -d "$TO/classes" soak/Soak.java
-[[ $PLUGIN == none ]] ||
-  OPTIONS+=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$PLUGIN" ${PLAN:+"-XX:ThirdPartyHeapOptions=plan=$PLAN"})
 
 "$OUT/venv/bin/python" -m shardsweep.machine "$TO/machine.json"
 seconds=$(awk "BEGIN { print int($HOURS * 3600) }")
@@ -43,4 +48,4 @@ wait "$java" || status=$?
 [[ ! $interrupted ]] || wait "$java" || true
 rm -rf "$TO/scratch"
 [[ $interrupted || $status == 0 ]] || die "the JVM ended with exit code $status: $(tail -n 5 "$TO/log")"
-"$OUT/venv/bin/python" -m shardsweep.soak "$TO/soak.csv"
+"$OUT/venv/bin/python" -m shardsweep.soak "$TO/soak.csv" | tee "$TO/verdict.txt"

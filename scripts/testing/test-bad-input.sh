@@ -4,11 +4,12 @@
 # Tests what the JVM says to bad input: one line that names what is wrong, exit code 1, no hs_err file.
 # Usage: test-bad-input.sh [JDK]       Variable: PLUGIN, the build to give bad options to (default: stock)
 set -euo pipefail
+jdk=${1:+$(realpath -m "$1")}
 cd "$(dirname "$0")"
 source ../lib.sh
 source ./check.sh
 
-JAVA=$(realpath "${1:-$OUT/jdk}")/bin/java
+JAVA=${jdk:-$OUT/jdk}/bin/java
 PLUGIN=${PLUGIN:-stock}
 [[ -x $JAVA ]] || die "there is no $JAVA: run \`make jdk\` first"
 WORK=$(mktemp -d)

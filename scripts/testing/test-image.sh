@@ -4,11 +4,12 @@
 # Tests that build/jdk is a whole JDK: no link leads out of it, it starts with its class data archives, compiles, and has its
 # configuration files. Usage: test-image.sh [JDK]
 set -euo pipefail
+jdk=${1:+$(realpath -m "$1")}
 cd "$(dirname "$0")"
 source ../lib.sh
 source ./check.sh
 
-JDK=$(realpath "${1:-$OUT/jdk}")
+JDK=${jdk:-$OUT/jdk}
 [[ -x $JDK/bin/java ]] || die "there is no JDK in $JDK: run \`make jdk\` first"
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT

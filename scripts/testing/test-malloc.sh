@@ -147,7 +147,8 @@ redis() {
   SHARDSWEEP_SHOW_STATS=1 LD_PRELOAD=$LIBRARY redis-server --port 0 --unixsocket "$WORK/redis.socket" --save '' --dir "$WORK" >"$WORK/redis.log" 2>&1 &
   server=$!
   # Whatever fails below, it ends.
-  trap 'kill "$server" 2>/dev/null || true' RETURN EXIT
+  # shellcheck disable=SC2064 # the server as it is now: a function's variable is gone when the script ends
+  trap "kill $server 2>/dev/null || true" RETURN EXIT
   for ((wait = 0; wait < 100; wait++)); do
     [[ $(ask ping 2>/dev/null) == PONG ]] && break
     sleep 0.2

@@ -2,6 +2,7 @@
 """Reading and writing the files of a sweep: never half a file, and one line about what is wrong in one."""
 
 import contextlib
+import fcntl
 import json
 import os
 import tempfile
@@ -44,6 +45,18 @@ def replaced(target: Path) -> Iterator[Path]:
             if old.exists() and not target.exists():
                 old.rename(target)
             raise
+
+
+@contextlib.contextmanager
+def locked(folder: Path, what: str) -> Iterator[int]:
+    """Holds the folder for one `what`, until the last process that has the descriptor it gives ends, however that is. Raises
+    UserError if another holds it."""
+    with (folder / ".lock").open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"another {what} is at work in {folder}: wait for it, or stop it") from None
+        yield handle.fileno()
 
 
 def read_json(path: Path, remedy: str) -> dict | list:

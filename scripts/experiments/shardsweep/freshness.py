@@ -52,6 +52,7 @@ _OF_COLLECTORS = (
 _OF_MALLOC = (
     *_CARGO,
     "malloc",
+    "mmtk/mimalloc3",
     "policy/Cargo.toml",
     "policy/src/malloc",
     *(f"policy/src/{name}.rs" for name in POLICY_OF_MALLOC),

@@ -60,6 +60,8 @@ def read(folder: Path) -> pd.DataFrame:
         raise UserError(f"{file} is damaged ({' '.join(str(error).split())}): restore it") from None
     if list(rows) != list(COLUMNS) or rows.isna().any(axis=None):
         raise UserError(f"{file} is damaged (its columns are not {', '.join(COLUMNS)}): restore it")
+    if rows.duplicated(KEY).any():
+        raise UserError(f"{file} is damaged (it has a run twice): restore it")
     work = rows.groupby("program")["operations"].nunique()
     if len(work) and work.max() > 1:
         raise UserError(f"{file} has runs of {work.idxmax()} with different numbers of operations: not to be compared")

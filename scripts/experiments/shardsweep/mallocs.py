@@ -18,7 +18,7 @@ from pathlib import Path
 
 from shardsweep import catalog, malloc_report, malloc_runs
 from shardsweep.errors import UserError, system_said
-from shardsweep.files import replaced
+from shardsweep.files import locked, replaced
 
 # Operations of each program: about half a second of one thread.
 OPERATIONS = {
@@ -123,7 +123,8 @@ def _grid(options: argparse.Namespace) -> list[tuple[str, int, int]]:
         except ValueError:
             raise UserError(f"--threads {options.threads}: these are not whole numbers") from None
         points += [(program, number, operations) for number in threads if number == 1 or program not in ONE_THREAD]
-    return points
+    # Each is run once a round, however often it is named.
+    return list(dict.fromkeys(points))
 
 
 def measure(options: argparse.Namespace) -> bool:
@@ -132,7 +133,13 @@ def measure(options: argparse.Namespace) -> bool:
     libraries = dict(map(_library, options.allocators))
     _check(options)
     options.folder.mkdir(parents=True, exist_ok=True)
-    malloc_runs.keep_facts(options.folder, libraries)
+    with locked(options.folder, "measurement"):
+        malloc_runs.keep_facts(options.folder, libraries)
+        return _run_missing(options, libraries, end)
+
+
+def _run_missing(options: argparse.Namespace, libraries: dict[str, str], end: float) -> bool:
+    """Runs, until that moment, what results.csv does not have yet. Returns whether that is all of it."""
     done = set(malloc_runs.read(options.folder)[malloc_runs.KEY].itertuples(index=False, name=None))
     said = malloc_runs.Said(options.folder)
     with (options.folder / malloc_runs.RESULTS).open("a", newline="", encoding="utf-8") as output:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """A sweep's folder and its run: the grid is fixed in it, Snakemake works through the points, results are gathered."""
 
-import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -10,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from shardsweep import catalog, grid, logs, machine, point, probe, progress, tidy
 from shardsweep.errors import UserError, last_said
-from shardsweep.files import read_checked, read_json, read_yaml, write_whole
+from shardsweep.files import locked, read_checked, read_json, read_yaml, write_whole
 from shardsweep.grid import Grid, Point
 
 WORKFLOW = Path(str(files("shardsweep") / "workflow"))
@@ -125,24 +122,13 @@ def _is_free(folder: Path, wanted: Grid) -> bool:
     return not there or (there == [kept] and kept.read_bytes() == grid.dump(wanted).encode())
 
 
-@contextlib.contextmanager
-def lock(folder: Path) -> Iterator[int]:
-    """Holds the folder for one sweep, until the last process that has the descriptor it gives ends, however that is."""
-    with (folder / ".lock").open("w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"another sweep is at work in {folder}: wait for it, or stop it") from None
-        yield handle.fileno()
-
-
 def run(folder: Path, profile: str, processors: int | None = None) -> bool:
     """Measures the points that have no result yet. Returns whether all have one now."""
     probe.check_programs()
     folder = folder.resolve()
     whole = grid.load(folder / point.GRID_FILE)
     points = grid.points(whole)
-    with lock(folder) as held:
+    with locked(folder, "sweep") as held:
         suites = [experiment.suite for experiment in whole.experiments().values()]
         machine.record(folder / MACHINE, whole.builds(), suites)
         _forget_failures(folder, points)

@@ -92,7 +92,7 @@ def test_instructions_are_kept_with_their_origin(checkout, tmp_path):
     assert facts["revision"] == machine.revision()
     assert facts["machine"]["processor"] == machine.host()["processor"]
     before = {file: file.read_bytes() for file in results.iterdir()}
-    checkout([], {"tools/valgrind": "echo no such program >&2"})
+    checkout([], {"tools/valgrind": "echo no such program >&2; exit 1"})
     done = call(INSTRUCTIONS)
     assert done.returncode == 1 and "callgrind does not count on glibc" in done.stderr
     assert {file: file.read_bytes() for file in results.iterdir()} == before

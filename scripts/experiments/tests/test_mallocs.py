@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from shardsweep import catalog, mallocs
+from shardsweep import catalog, files, mallocs
 
 MEASURE = """#!/bin/sh
 # Says what it was asked for, and takes longer with a library.
@@ -159,6 +159,22 @@ def test_a_damaged_row_gets_one_line(measure, capsys, text):
     assert run("--rounds", "3", *POINT) == 1
     said = capsys.readouterr().err
     assert said.startswith(f"malloc-bench: {folder / 'results.csv'} is damaged (") and said.count("\n") == 1
+
+
+def test_a_run_is_measured_once(measure, capsys):
+    run, folder = measure
+    assert run("--rounds", "1", "--programs", "cfrac,cfrac", "--threads", "1,1", "--baseline", "glibc", "glibc=") == 0
+    assert len(rows(folder)) == 1
+    with files.locked(folder, "measurement"):
+        capsys.readouterr()
+        assert run("--rounds", "2", *POINT) == 1
+    said = capsys.readouterr().err
+    assert said == f"malloc-bench: another measurement is at work in {folder}: wait for it, or stop it\n"
+    results = folder / "results.csv"
+    results.write_text(results.read_text() + results.read_text().splitlines()[-1] + "\n")
+    assert run("--rounds", "2", *POINT) == 1
+    said = capsys.readouterr().err
+    assert said == f"malloc-bench: {results} is damaged (it has a run twice): restore it\n"
 
 
 def test_what_a_program_said_is_compared_after_an_interruption_too(measure, tmp_path, capsys):
