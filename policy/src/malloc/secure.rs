@@ -101,6 +101,7 @@ impl Secret {
         }
     }
 
+    #[inline(always)]
     fn area(&self) -> usize {
         self.area.load(Relaxed)
     }
