@@ -76,14 +76,18 @@ need_packages() {
   )
 }
 
-# lock NAME: holds the named lock of the cache until the script ends, so that two builds never share a directory. What it says is no part
-# of what the script prints.
+# lock_file FILE: holds that lock until the script ends. What it says is no part of what the script prints.
+lock_file() {
+  exec {LOCK_FD}>"$1"
+  flock -n "$LOCK_FD" && return
+  say "waiting for another build that holds $1" >&2
+  flock "$LOCK_FD"
+}
+
+# lock NAME: holds the named lock of the cache until the script ends, so that two builds never share a directory.
 lock() {
   mkdir -p "$CACHE"
-  exec {LOCK_FD}>"$CACHE/$1.lock"
-  flock -n "$LOCK_FD" && return
-  say "waiting for another build that holds $CACHE/$1.lock" >&2
-  flock "$LOCK_FD"
+  lock_file "$CACHE/$1.lock"
 }
 
 # put_file FROM TO: makes TO equal to FROM; leaves it (and its time stamp) alone where it is already.

@@ -3,6 +3,7 @@
 // threads (after the description of rpmalloc's benchmark). A thread that is far behind gets none: what waits for it is bounded.
 #include "bench.h"
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum { PER_LOOP = 1000, LEAST = 16, MOST = 16000, AHEAD = 16 };
 struct cell {
@@ -13,10 +14,13 @@ static struct {
   _Alignas(64) _Atomic(size_t) rounds;
 } done[MAX_THREADS];
 
-static void hand(struct cell *cell, size_t to) {
+// False if the other thread is too far behind this one, which is in that round.
+static bool hand(struct cell *cell, size_t to, size_t round) {
+  if (round > atomic_load_explicit(&done[to].rounds, memory_order_relaxed) + AHEAD) return false;
   struct cell *first = atomic_load(&handed[to]);
   do cell->next = first;
   while (!atomic_compare_exchange_weak(&handed[to], &first, cell));
+  return true;
 }
 
 static void free_handed(size_t index) {
@@ -39,12 +43,7 @@ static void *body(void *argument) {
       cells[i] = allocate(LEAST + random_below(&seed, most - LEAST));
     }
     for (int i = 0; i < PER_LOOP; i++) {
-      size_t to = i % 3 ? index : random_below(&seed, threads);
-      if (i % 3 || round > atomic_load_explicit(&done[to].rounds, memory_order_relaxed) + AHEAD) {
-        free(cells[i]);
-      } else {
-        hand(cells[i], to);
-      }
+      if (i % 3 || !hand(cells[i], random_below(&seed, threads), round)) free(cells[i]);
     }
     free_handed(index);
     atomic_store_explicit(&done[index].rounds, round + 1, memory_order_relaxed);

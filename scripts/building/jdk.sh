@@ -8,7 +8,7 @@
 #   JOBS             compilers at once; default: as many as there are processors
 #   SHARDSWEEP_CACHE where downloads, source, objects and finished JVMs are kept; default: ~/.cache/shardsweep
 set -euo pipefail
-# Relative to where this was called.
+# Where it is relative, it is so to where this was called.
 OPENJDK_SRC=${OPENJDK_SRC:+$(realpath -m "$OPENJDK_SRC")}
 cd "$(dirname "$0")"
 source ../lib.sh
@@ -44,9 +44,8 @@ check_input() {
     die "OPENJDK_SRC=$OPENJDK_SRC is no source tree of OpenJDK: it has no make/conf/version-numbers.conf"
 }
 
-# Sets OPENJDK_SRC absolute, and asks for the version of Debian's packages that belongs to that tree.
+# Asks for the version of Debian's packages that belongs to the tree in OPENJDK_SRC.
 read_user_tree() {
-  OPENJDK_SRC=$(cd "$OPENJDK_SRC" && pwd -P)
   local -A number
   local key value
   while IFS='=' read -r key value; do number[$key]=$value; done \

@@ -50,10 +50,10 @@ set_shift() {
 made_from() { cat "$ROOT/Cargo.lock" "$ROOT/mmtk/mimalloc3/Cargo.lock" mimalloc.sh | sha256sum; }
 
 build() { # NAME
-  local name=$1 version=${1%%-*} work=$OUT/mimalloc/source-$1 library=$OUT/mimalloc/libmimalloc$1.so made_from header
+  local name=$1 version=${1%%-*} work=$OUT/mimalloc/source-$1 library=$OUT/mimalloc/libmimalloc$1.so from header
   local -a flags=()
-  made_from=$(made_from)
-  if [[ -e $library && $(cat "$library.from" 2>/dev/null) == "$made_from" ]]; then return; fi
+  from=$(made_from)
+  if [[ -e $library && $(cat "$library.from" 2>/dev/null) == "$from" ]]; then return; fi
   rm -rf "$work"
   "fetch_$version" "$work"
   header=$work/include/mimalloc-types.h
@@ -76,7 +76,7 @@ build() { # NAME
     -ftls-model=initial-exec -fvisibility=hidden -shared -I "$work/include" -I "$work/src" -o "$work/library.so" \
     "$work/src/static.c" -pthread -ldl -lrt
   put_file "$work/library.so" "$library"
-  echo "$made_from" >"$library.from"
+  echo "$from" >"$library.from"
   say "build/mimalloc/libmimalloc$name.so is ready"
 }
 

@@ -54,8 +54,7 @@ main() {
   need_packages patch
   need_rust
   mkdir -p "$OUT/patch"
-  exec {PATCH_FD}>"$OUT/patch/lock"
-  flock "$PATCH_FD"
+  lock_file "$OUT/patch/lock"
   # Another run may have done it while this one waited.
   if is_patched "$stamp"; then return; fi
   rm -rf "$WORK"

@@ -107,8 +107,7 @@ main() {
   for name in "$@"; do ./builds.py cargo "$name" >/dev/null; done
   ./patch-crate.sh
   mkdir -p "$TARGET"
-  exec {PLUGIN_FD}>"$TARGET/plugins.lock"
-  flock "$PLUGIN_FD"
+  lock_file "$TARGET/plugins.lock"
   for name in "$@"; do build_plugin "$name"; done
 }
 

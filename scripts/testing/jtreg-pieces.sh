@@ -85,9 +85,8 @@ pieces() {
 
 # tested: what the verdicts in RUN are on: the digests of the JVM and the plugin, and the options.
 tested() {
-  local file=$JDK/lib/mmtk/libmmtk_$PLUGIN.so
-  [[ -e $file ]] || file=$PLUGIN
-  [[ $PLUGIN != none ]] || file=
+  local file
+  file=$(plugin_file)
   sha256sum "$JDK/lib/server/libjvm.so" ${file:+"$file"}
   echo "${OPTIONS[*]}"
 }

@@ -30,13 +30,19 @@ if [[ $PLUGIN != none ]]; then
   OPTIONS=(-XX:+UseThirdPartyHeap -XX:ThirdPartyHeapPlugin="$PLUGIN" ${PLAN:+-XX:ThirdPartyHeapOptions=plan="$PLAN"} "${OPTIONS[@]}")
 fi
 
+# plugin_file: prints the file of the plugin, found by name or given by path; nothing for HotSpot's own collector.
+plugin_file() {
+  local file=$JDK/lib/mmtk/libmmtk_$PLUGIN.so
+  [[ -e $file ]] || file=$PLUGIN
+  [[ $PLUGIN == none ]] || echo "$file"
+}
+
 check_input() {
   [[ ${JOBS:-1} =~ ^[1-9][0-9]*$ ]] || die "JOBS=$JOBS is not a number of tests: give 1 or more"
   [[ -x $JDK/bin/java ]] || die "there is no ${JDK#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
   find_suites "$JDK"
   NATIVE=$OUT/jtreg/native-$(basename "$IMAGE")
-  local file=$JDK/lib/mmtk/libmmtk_$PLUGIN.so
-  [[ $PLUGIN == none || -e $file || -e $PLUGIN ]] || die "there is no plugin $PLUGIN: run \`make plugin BUILD=$PLUGIN\` first"
+  [[ $PLUGIN == none || -e $(plugin_file) ]] || die "there is no plugin $PLUGIN: run \`make plugin BUILD=$PLUGIN\` first"
   "$JDK/bin/java" "${OPTIONS[@]}" -version >/dev/null || die "the JVM does not start with these options"
 }
 

@@ -50,7 +50,7 @@ fn free_elsewhere(block: &'static Block, cell: usize) {
     if block.owner() != thread::default_heap().addr() {
         return free_of_other(block, cell);
     }
-    if secure::ON && (block.is_single() || !secure::looks_used(block, cell)) {
+    if secure::ON {
         secure::check(cell);
     }
     free_own(block, cell);
