@@ -434,6 +434,32 @@ fn marking_ends_beside_an_idle_program() {
     assert!(is_beside, "marking never ran beside the program");
 }
 
+/// Checks that the final mark follows the initial one at once where that has marked all, and only there.
+#[cfg(feature = "shardsweep")]
+#[test]
+fn a_final_mark_follows_where_nothing_is_left() {
+    let (mut vm, constraints) = in_case!(a_final_mark_follows_where_nothing_is_left);
+    // The crate's own plan marks nothing in that pause.
+    if !vm.has_snapshot_barrier() || constraints.moves_objects {
+        return;
+    }
+    let mut follows = |is_held| {
+        // The final mark may be over before the allocation returns that found marking due, or the initial one may be late.
+        (0..50).any(|_| {
+            vm.collect();
+            vm.hold_handle(is_held);
+            let loader = vm.alloc_loaded();
+            vm.set_root(0, loader);
+            allocate_until(&mut vm, abi::PAUSE_INITIAL_MARK);
+            let follows = vm.final_mark_follows();
+            vm.hold_handle(false);
+            follows
+        })
+    };
+    assert!(follows(false), "no pause marked all");
+    assert!(!follows(true), "a pause marked what was held");
+}
+
 #[test]
 fn buffers_are_disjoint_memory() {
     let (mut vm, _) = in_case!(buffers_are_disjoint_memory);

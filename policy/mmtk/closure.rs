@@ -13,17 +13,17 @@ use crate::scheduler::{GCWorker, WorkBucketStage};
 use crate::util::ObjectReference;
 use crate::vm::{ObjectModel, Scanning, VMBinding};
 use crate::GcStatus;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// After so many objects a worker looks whether others need work: a multiple of what that costs.
 const SCANNED_BETWEEN: usize = 64;
 /// With fewer objects, a worker keeps them all: as long as a scan of half of them takes, it takes to wake another one.
 const LEAST_SHARED: usize = 128;
 
-/// Bytes above which an object may take long to scan, some 10 us: an array of references.
+/// Bytes above which an object may take long to scan, some 20 us: an array of references.
 const LONG: usize = 4 << 10;
-/// Bytes above which an object is not scanned in a pause that is to be short.
-const TOO_LONG: usize = 64 << 10;
+/// Nanoseconds that a byte of it takes: 20 for a reference, of which some miss the cache.
+const NANOS_A_BYTE: u64 = 5;
 
 /// Makes a work packet of half of what has been found, if that is much and no packet waits for a worker.
 fn share<T: Trace>(tracer: &mut DefaultObjectTracer<T>) {
@@ -36,51 +36,24 @@ fn share<T: Trace>(tracer: &mut DefaultObjectTracer<T>) {
     bucket.add(ProcessNodes::<T>::new(found, tracer.stage));
 }
 
-/// Scans `objects`, which are marked, and all that is marked by that, but for what `skips` says so of. Ends early if `stops`, which is
-/// asked from time to time. Returns what is left to scan. `T` must not move objects.
-fn trace<T: Trace>(
-    mut objects: Vec<ObjectReference>,
-    worker: &mut GCWorker<T::VM>,
-    stage: WorkBucketStage,
-    skips: impl Fn(ObjectReference) -> bool,
-    stops: impl Fn(&mut DefaultObjectTracer<T>) -> bool,
-) -> Vec<ObjectReference> {
-    let tls = worker.tls;
-    let trace = T::from_mmtk(worker.mmtk);
+/// Scans `objects`, which are marked, and all that is marked by that. `T` must not move objects.
+///
+/// Beside mutators, the final pause is due where nothing is left to mark: a program that allocates nothing would never ask for it.
+pub(crate) fn trace_all<T: Trace>(mut objects: Vec<ObjectReference>, worker: &mut GCWorker<T::VM>, stage: WorkBucketStage) {
+    let (tls, mmtk) = (worker.tls, worker.mmtk);
+    let trace = T::from_mmtk(mmtk);
     // Makes a packet of what it has found when that fills one.
     let mut tracer = DefaultObjectTracer::<T>::new(worker, trace.clone(), stage);
-    let mut left = Vec::new();
     while !objects.is_empty() {
-        for (index, some) in objects.chunks(SCANNED_BETWEEN).enumerate() {
-            if stops(&mut tracer) {
-                left.extend_from_slice(&objects[index * SCANNED_BETWEEN..]);
-                left.append(&mut tracer.queue.take());
-                return left;
-            }
+        for some in objects.chunks(SCANNED_BETWEEN) {
+            share(&mut tracer);
             for &object in some {
-                if skips(object) {
-                    left.push(object);
-                } else {
-                    <T::VM as VMBinding>::VMScanning::scan_object_and_trace_edges(tls, object, &mut tracer);
-                    trace.post_scan_object(object);
-                }
+                <T::VM as VMBinding>::VMScanning::scan_object_and_trace_edges(tls, object, &mut tracer);
+                trace.post_scan_object(object);
             }
         }
         objects = tracer.queue.take();
     }
-    left
-}
-
-/// Scans `objects`, which are marked, and all that is marked by that. `T` must not move objects.
-///
-/// Beside mutators, the final pause is due where nothing is left to mark: a program that allocates nothing would never ask for it.
-pub(crate) fn trace_all<T: Trace>(objects: Vec<ObjectReference>, worker: &mut GCWorker<T::VM>, stage: WorkBucketStage) {
-    let all = |_| false;
-    trace::<T>(objects, worker, stage, all, |tracer| {
-        share(tracer);
-        false
-    });
-    let mmtk = worker.mmtk;
     // In the final pause, what the barrier has told of last comes here too. That pause may begin as soon as it is asked for.
     let is_beside = mmtk.state.gc_status.load() == GcStatus::InConcurrentGC;
     if is_beside && worker.scheduler().work_buckets[WorkBucketStage::Concurrent].is_drained() {
@@ -88,18 +61,34 @@ pub(crate) fn trace_all<T: Trace>(objects: Vec<ObjectReference>, worker: &mut GC
     }
 }
 
-/// As [`trace_all`], but returns at `until` what is left to scan. That is also what takes too long: an array may refer to millions.
+/// As [`trace_all`], but returns at `until` what is left to scan. That is also what takes longer: an array may refer to millions.
 pub(crate) fn trace_until<T: Trace>(
-    objects: Vec<ObjectReference>,
+    mut objects: Vec<ObjectReference>,
     worker: &mut GCWorker<T::VM>,
     until: Instant,
 ) -> Vec<ObjectReference> {
-    let is_late = || Instant::now() >= until;
-    let skips = |object| {
+    let tls = worker.tls;
+    let trace = T::from_mmtk(worker.mmtk);
+    let is_late = |nanos| Instant::now() + Duration::from_nanos(nanos) >= until;
+    let mut left = Vec::new();
+    for scanned in 0.. {
+        if scanned % SCANNED_BETWEEN == 0 && is_late(0) {
+            break;
+        }
+        let Some(object) = objects.pop() else {
+            break;
+        };
         let bytes = <T::VM as VMBinding>::VMObjectModel::get_current_size(object);
-        bytes > TOO_LONG || bytes > LONG && is_late()
-    };
-    trace::<T>(objects, worker, WorkBucketStage::Concurrent, skips, |_| is_late())
+        if bytes > LONG && is_late(bytes as u64 * NANOS_A_BYTE) {
+            left.push(object);
+            continue;
+        }
+        let mut tracer = |child| trace.trace_object(worker, child, &mut |found| objects.push(found));
+        <T::VM as VMBinding>::VMScanning::scan_object_and_trace_edges(tls, object, &mut tracer);
+        trace.post_scan_object(object);
+    }
+    left.append(&mut objects);
+    left
 }
 
 /// Marks `objects`. Returns those that were not marked before.

@@ -11,6 +11,9 @@
 //! | final mark | what the barrier has told of last is marked; references and weak roots are processed; blocks are released |
 //! | full | all of it at once: on request, or when marking has begun too late |
 //!
+//! Where the initial mark leaves nothing to mark, the final one follows in the same safepoint. A worker that had to ask for it beside
+//! the mutators would wait for a processor, while all that they allocate is taken for live.
+//!
 //! Sweeping is lazy and goes on while marking runs: it reads a copy of the marks, which the release of a collection makes in
 //! the bits that other plans have for their barrier.
 //!
@@ -77,7 +80,7 @@ pub struct ConcurrentMarkSweep<VM: VMBinding> {
     common: CommonPlan<VM>,
     #[space]
     ms: MarkSweepSpace<VM>,
-    /// What the pause that has been scheduled, or lasts, is for.
+    /// What the pause is for that has been scheduled, or lasts, or follows the last one before mutators run again.
     pause: Atomic<Option<Pause>>,
     /// When the last initial pause was to mark no more.
     initial_mark_ends: Mutex<Instant>,
@@ -196,9 +199,12 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
     /// Whether the final pause is to be asked for. That is for a worker to do whose packet is done: others may still mark what they
     /// have taken, from then on beside all GC threads. A thread that allocates, and asked, would wait for them.
     fn is_final_mark_due(&self, by_worker: bool) -> bool {
-        // Where live bytes are counted, mmtk's own packets mark, and no worker asks.
-        let workers_ask = !*self.base().options.count_live_bytes_in_gc;
-        by_worker == workers_ask && self.is_taken()
+        by_worker == self.do_workers_ask() && self.is_taken()
+    }
+
+    /// Whether workers ask for the final pause. Where live bytes are counted, mmtk's own packets mark, and none asks.
+    fn do_workers_ask(&self) -> bool {
+        !*self.base().options.count_live_bytes_in_gc
     }
 
     /// Notes that a thread has found the heap full.
@@ -228,9 +234,6 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         let buckets = &scheduler.work_buckets;
         buckets[WorkBucketStage::Unconstrained].add(StopMutators::<MarkWork<VM>>::new());
         buckets[WorkBucketStage::Prepare].add(Prepare::<MarkWork<VM>>::new(self));
-        // Has marking end beside the mutators, where the pause leaves nothing else to do.
-        let stage = WorkBucketStage::Concurrent;
-        buckets[stage].add_no_notify(ProcessNodes::<Trace<VM>>::new(Vec::new(), stage));
     }
 
     /// Roots were read in the initial pause: what they refer to now was reachable then, or is new.
@@ -257,6 +260,15 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         Self::for_each_allocator(FreeListAllocator::mark_free_cells);
         self.charged_before.store(self.ms.charged_pages(), Ordering::Relaxed);
         self.set_marking(true);
+        let stage = WorkBucketStage::Concurrent;
+        let packets = &self.common.base.scheduler.work_buckets[stage];
+        if packets.is_empty() {
+            // Has a worker find that nothing is left to mark, and ask for the final mark.
+            packets.add_no_notify(ProcessNodes::<Trace<VM>>::new(Vec::new(), stage));
+            if self.do_workers_ask() {
+                self.pause.store(Some(Pause::FinalMark), Ordering::SeqCst);
+            }
+        }
     }
 
     fn end_marking(&self) {

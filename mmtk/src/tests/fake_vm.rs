@@ -107,6 +107,8 @@ unsafe extern "C" fn resume_mutators(_worker: Thread) {
     let pause = PAUSE.load(Ordering::SeqCst);
     PAUSE_COUNTS[pause as usize].fetch_add(1, Ordering::SeqCst);
     MARKING.store(pause == abi::PAUSE_INITIAL_MARK, Ordering::SeqCst);
+    // SAFETY: a pause ends.
+    NEXT_PAUSE.store(unsafe { (plugin().pause)() }, Ordering::SeqCst);
     *SAFEPOINT.lock().unwrap() = (SAFEPOINT_COUNT.fetch_add(1, Ordering::SeqCst) + 1, false);
     CHANGED.notify_all();
 }
@@ -114,6 +116,8 @@ unsafe extern "C" fn resume_mutators(_worker: Thread) {
 static SAFEPOINT_COUNT: AtomicUsize = AtomicUsize::new(0);
 /// What the last pause was for, and how many there were of each kind.
 static PAUSE: AtomicI32 = AtomicI32::new(0);
+/// What the plugin said at its end that the next one would be for.
+static NEXT_PAUSE: AtomicI32 = AtomicI32::new(0);
 static PAUSE_COUNTS: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 /// Whether marking runs beside the thread.
 static MARKING: AtomicBool = AtomicBool::new(false);
@@ -601,6 +605,11 @@ impl FakeVm {
     /// How many pauses of a kind there have been.
     pub fn pauses(&self, kind: i32) -> usize {
         PAUSE_COUNTS[kind as usize].load(Ordering::SeqCst)
+    }
+
+    /// Whether the plugin said at the end of the last pause that a final mark would follow.
+    pub fn final_mark_follows(&self) -> bool {
+        NEXT_PAUSE.load(Ordering::SeqCst) == abi::PAUSE_FINAL_MARK
     }
 
     /// How many collections there have been that were partial.

@@ -175,9 +175,15 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
   }
 
   change_state(ResumeRequested, Idle);
-  MonitorLocker ml(&_completed_lock, Mutex::_no_safepoint_check_flag);
-  _completed++;
-  ml.notify_all();
+  {
+    MonitorLocker ml(&_completed_lock, Mutex::_no_safepoint_check_flag);
+    _completed++;
+    ml.notify_all();
+  }
+  if (pause == THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK &&
+      ThirdPartyHeapLoader::plugin()->pause() == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
+    serve_request_at_safepoint();
+  }
   return true;
 }
 

@@ -86,7 +86,8 @@ public:
   // By a worker inside a collection: for what HotSpot allows the VM thread alone.
   void execute_on_vm_thread(void (*task)());
 
-  // By the VM thread at a safepoint. False if JNI critical regions forbid a collection now.
+  // By the VM thread at a safepoint. Where a final mark is due right after an initial one, it does both. False if JNI critical
+  // regions forbid a collection now.
   bool collect_at_safepoint();
   // By the VM thread at a safepoint, when it has itself requested the collection: waits for the worker to come.
   void serve_request_at_safepoint();

@@ -383,7 +383,10 @@ typedef struct ThirdPartyHeapPluginTable {
   /* References are stored into so many fields in a row of an object that the VM does not know. */
   void (*remember_slots)(ThirdPartyHeapMutator* mutator, void* first, size_t count);
 
-  /* Of the pause that is about to begin, or lasts: a ThirdPartyHeapPause. */
+  /*
+   * Of the pause that is about to begin, or lasts: a ThirdPartyHeapPause. After an initial mark, at the same safepoint, it is a final
+   * mark only if a worker has asked for that, or is about to.
+   */
   int32_t (*pause)(void);
 
   /* As alloc, but never waits for a collection. For a thread in a JNI critical region, which would hold that collection up. */
