@@ -13,9 +13,7 @@ fn kibibytes(text: &str, unit: &str) -> usize {
 
 #[test]
 fn what_is_not_charged_is_not_resident() {
-    let Some((mut vm, _)) = case() else {
-        return in_processes("blocks::what_is_not_charged_is_not_resident");
-    };
+    let (mut vm, _) = in_case!(blocks::what_is_not_charged_is_not_resident);
     if !env::var(CASE).unwrap().starts_with("MarkSweep ") {
         return;
     }

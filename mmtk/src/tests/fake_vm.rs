@@ -11,6 +11,7 @@ use mmtk::util::Address;
 use std::ffi::{c_char, c_void, CStr, CString};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
+#[cfg(feature = "shardsweep")]
 use std::time::Duration;
 use std::{ptr, thread};
 
@@ -116,9 +117,9 @@ unsafe extern "C" fn resume_mutators(_worker: Thread) {
 static SAFEPOINT_COUNT: AtomicUsize = AtomicUsize::new(0);
 /// What the last pause was for, and how many there were of each kind.
 static PAUSE: AtomicI32 = AtomicI32::new(0);
-/// What the plugin said at its end that the next one would be for.
-static NEXT_PAUSE: AtomicI32 = AtomicI32::new(0);
 static PAUSE_COUNTS: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+/// What the plugin said at the end of the last pause that the next one would be for.
+static NEXT_PAUSE: AtomicI32 = AtomicI32::new(0);
 /// Whether marking runs beside the thread.
 static MARKING: AtomicBool = AtomicBool::new(false);
 
@@ -130,6 +131,7 @@ unsafe extern "C" fn block_for_gc(_thread: Thread) {
 }
 
 /// How long the Java thread waits for a pause that nothing in it has asked for.
+#[cfg(feature = "shardsweep")]
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whether the Java thread is outside a pause.
@@ -443,6 +445,7 @@ impl FakeVm {
     }
 
     /// Waits for the next pause, as a thread does that is in native code. Returns whether there was one.
+    #[cfg(feature = "shardsweep")]
     pub fn wait_for_pause(&mut self) -> bool {
         let mut state = SAFEPOINT.lock().unwrap();
         state.1 = true;
@@ -608,6 +611,7 @@ impl FakeVm {
     }
 
     /// Whether the plugin said at the end of the last pause that a final mark would follow.
+    #[cfg(feature = "shardsweep")]
     pub fn final_mark_follows(&self) -> bool {
         NEXT_PAUSE.load(Ordering::SeqCst) == abi::PAUSE_FINAL_MARK
     }
