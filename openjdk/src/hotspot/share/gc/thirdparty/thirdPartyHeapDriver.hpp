@@ -89,7 +89,8 @@ public:
   // By the VM thread at a safepoint. Where a final mark is due right after an initial one, it does both. False if JNI critical
   // regions forbid a collection now.
   bool collect_at_safepoint();
-  // By the VM thread at a safepoint, when it has itself requested the collection: waits for the worker to come.
+  // By the VM thread at a safepoint, when it has itself requested the collection, or a final mark follows: waits for the worker to
+  // come.
   void serve_request_at_safepoint();
 
   // By a Java thread: waits for a collection that starts after the call.
