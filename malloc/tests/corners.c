@@ -3,6 +3,7 @@
 // exit code says whether it holds. To be run with libshardsweep_malloc.so preloaded.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -42,6 +43,16 @@ static int holds(const unsigned char *at, size_t bytes, unsigned seed) {
   for (size_t i = 0; i < bytes; i++)
     if (at[i] != (unsigned char)(i * 31 + seed)) return 0;
   return 1;
+}
+
+// Without malloc, of which there may be none.
+static size_t resident_kib(void) {
+  char text[100] = "";
+  size_t all = 0, resident = 0;
+  int file = open("/proc/self/statm", O_RDONLY);
+  CHECK(file >= 0 && read(file, text, sizeof text - 1) > 0 && close(file) == 0);
+  CHECK(sscanf(text, "%zu %zu", &all, &resident) == 2);
+  return resident * 4;
 }
 
 static void size_zero(void) {
@@ -263,6 +274,48 @@ static void no_memory_but_what_others_freed(void) {
   free(all);
 }
 
+enum { LEFT = 6000 };
+
+// Leaves more blocks than two searches look at, of which the last one has free cells.
+static void *leaves_a_few_cells(void *unused) {
+  void *last[8] = {NULL};
+  for (int i = 0; i < LEFT; i++) CHECK(last[i % 8] = hide(malloc(1000)));
+  for (int i = 0; i < 8; i++) free(last[i]);
+  return unused;
+}
+
+// Nor does it matter that the thread has ended that freed it.
+static void no_memory_but_what_a_thread_left(void) {
+  static const size_t fills[] = {3 << 20, 100000, 10000, 200};
+  struct rlimit limit = {1 << 30, 1 << 30};
+  pthread_t thread;
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  CHECK(pthread_create(&thread, NULL, leaves_a_few_cells, NULL) == 0 && pthread_join(thread, NULL) == 0);
+  for (int i = 0; i < 4; i++)
+    while (hide(malloc(fills[i]))) {
+    }
+  CHECK(hide(malloc(1000)));
+}
+
+// Mappings of neighbours are one for the kernel, if no page is between. It has none to spare then for what is left on both sides of a
+// cell that is freed: the cell's memory goes nevertheless.
+static void no_mapping_to_spare(void) {
+  enum { SIZES = 32, CELL = 8 << 20, TOUCHED = 4 << 20, MOST = 1 << 17 };
+  unsigned char *cells[3 * SIZES];
+  for (int i = 0; i < 3 * SIZES; i++) {
+    CHECK(cells[i] = hide(malloc(CELL - i / 3 * 4096)));
+    memset(cells[i], 1, TOUCHED);
+  }
+  for (int i = 0; i < MOST; i++)
+    if (mmap(NULL, 4096, i % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) break;
+  size_t before = resident_kib();
+  // Others would give the kernel mappings.
+  int freed = 0;
+  for (unsigned char **cell = cells; cell < cells + 3 * SIZES; cell += 3)
+    if (cell[0] - cell[1] == CELL && cell[1] - cell[2] == CELL) free(cell[1]), freed++;
+  CHECK(resident_kib() + freed * ((TOUCHED >> 10) - 100) <= before);
+}
+
 static void *shrinks[2];
 static sem_t started, filled;
 
@@ -320,14 +373,6 @@ static void *come_and_go(void *mine) {
   free(*kept);
   *kept = mixed[7];
   return NULL;
-}
-
-static size_t resident_kib(void) {
-  FILE *file = fopen("/proc/self/statm", "r");
-  size_t all = 0, resident = 0;
-  CHECK(file && fscanf(file, "%zu %zu", &all, &resident) == 2);
-  fclose(file);
-  return resident * 4;
 }
 
 static void threads_come_and_go(void) {
@@ -565,6 +610,8 @@ static const struct {
              {"no-memory", no_memory},
              {"other-sizes", no_memory_but_of_other_sizes},
              {"freed-by-others", no_memory_but_what_others_freed},
+             {"left-by-a-thread", no_memory_but_what_a_thread_left},
+             {"no-mapping", no_mapping_to_spare},
              {"shrink", no_memory_to_shrink},
              {"threads", threads_come_and_go},
              {"large-outlive-threads", large_cells_outlive_their_threads},

@@ -4,7 +4,7 @@
 use crate::active_plan::mutator_ref;
 use crate::references::DISCOVERY;
 use crate::trigger::HeapSize;
-use crate::{abi, heap, phases, recent_copies, roots, upcalls, OpenJDK};
+use crate::{abi, heap, phases, recent_copies, roots, trigger, upcalls, OpenJDK};
 use mmtk::plan::Pause;
 use mmtk::util::alloc::AllocationError;
 use mmtk::util::heap::GCTriggerPolicy;
@@ -66,6 +66,10 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
     fn resume_mutators(worker: VMWorkerThread) {
         #[cfg(feature = "shardsweep")]
         mmtk::shardsweep::prepare_purge(heap::mmtk::<COMPRESSED>());
+        // Where the final mark follows at once, they wait on.
+        if pause::<COMPRESSED>() != abi::PAUSE_FINAL_MARK {
+            trigger::forget_pending();
+        }
         upcalls::resume_mutators(worker.0);
         #[cfg(feature = "shardsweep")]
         mmtk::shardsweep::wake_purger(heap::mmtk::<COMPRESSED>());

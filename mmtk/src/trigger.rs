@@ -7,7 +7,6 @@
 //! ones alone lets the heap grow for what is asked for, no more.
 
 use crate::{allocation, upcalls, OpenJDK};
-use mmtk::plan::Pause;
 use mmtk::util::heap::{GCTriggerPolicy, SpaceStats};
 use mmtk::vm::VMBinding;
 use mmtk::{Plan, MMTK};
@@ -97,11 +96,23 @@ fn leaves_old_garbage<VM: VMBinding>(plan: &dyn Plan<VM = VM>) -> bool {
     is_partial && !plan.constraints().moves_objects
 }
 
+/// Pages that threads wait for in this collection.
+static PENDING: AtomicUsize = AtomicUsize::new(0);
+
+/// Threads that wait run again, and ask again for what they have waited for.
+pub fn forget_pending() {
+    PENDING.store(0, Ordering::Relaxed);
+}
+
+/// What threads wait for now, in pages.
+#[cfg(test)]
+pub fn pending() -> usize {
+    PENDING.load(Ordering::Relaxed)
+}
+
 /// The policy of the one heap.
 pub struct HeapSize {
     current: AtomicUsize,
-    /// Pages that threads wait for in this collection.
-    pending: AtomicUsize,
 }
 
 impl HeapSize {
@@ -109,19 +120,18 @@ impl HeapSize {
     pub fn new() -> Self {
         Self {
             current: AtomicUsize::new(bounds().min.div_ceil(PAGE)),
-            pending: AtomicUsize::new(0),
         }
     }
 }
 
 impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
     fn on_pending_allocation(&self, pages: usize) {
-        self.pending.fetch_add(pages, Ordering::Relaxed);
+        PENDING.fetch_add(pages, Ordering::Relaxed);
     }
 
     fn on_gc_end(&self, mmtk: &'static MMTK<OpenJDK<COMPRESSED>>) {
         let plan = mmtk.get_plan();
-        let occupied = plan.get_reserved_pages() + self.pending.swap(0, Ordering::Relaxed);
+        let occupied = plan.get_reserved_pages() + PENDING.load(Ordering::Relaxed);
         let current = self.current.load(Ordering::Relaxed);
         let mut free = plan.generational().map_or(0, |_| nursery_room(occupied));
         let mut wishes = Wishes::now();
@@ -132,14 +142,6 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
         }
         let size = bounds().next_size(current, occupied, free, &wishes);
         self.current.store(size, Ordering::Relaxed);
-    }
-
-    /// After a pause in which marking has only begun, threads ask again for what they have waited for.
-    fn on_pause_end(&self, mmtk: &'static MMTK<OpenJDK<COMPRESSED>>) {
-        let pause = mmtk.get_plan().concurrent().and_then(|plan| plan.current_pause());
-        if pause == Some(Pause::InitialMark) {
-            self.pending.store(0, Ordering::Relaxed);
-        }
     }
 
     fn is_gc_required(

@@ -17,7 +17,7 @@
 //! Sweeping is lazy and goes on while marking runs: it reads a copy of the marks, which the release of a collection makes in
 //! the bits that other plans have for their barrier.
 //!
-//! *Pacing.* Marking begins when less is free than twice what was allocated while it ran the last time, but a sixteenth of
+//! *Pacing.* Marking begins when less is free than twice what is likely to be charged while it runs, but a sixteenth of
 //! the heap at least and half of it at most; and when half of what the last collection left free has been used. A thread that
 //! finds the heap full while marking runs waits for the final mark; if that leaves little free, a full pause follows.
 
@@ -38,7 +38,9 @@ use crate::policy::gc_work::DEFAULT_TRACE;
 use crate::policy::space::Space;
 use crate::scheduler::gc_work::{Prepare, Release, StopMutators};
 use crate::scheduler::{GCWorkContext, GCWorkScheduler, WorkBucketStage};
-use crate::shardsweep::{FreeListAllocator, InitialRoots, MarkSweepSpace, MAX_OBJECT_SIZE};
+use crate::shardsweep::{
+    FreeListAllocator, InitialRoots, MarkSweepSpace, Pacing, LEAST_FRACTION, MAX_OBJECT_SIZE,
+};
 use crate::util::alloc::AllocatorSelector;
 use crate::util::heap::gc_trigger::SpaceStats;
 use crate::util::heap::VMRequest;
@@ -51,7 +53,7 @@ use atomic::Atomic;
 use enum_map::EnumMap;
 use mmtk_macros::{HasSpaces, PlanTraceObject};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -64,11 +66,6 @@ pub const CONCURRENT_MARK_SWEEP_CONSTRAINTS: PlanConstraints = PlanConstraints {
     barrier: BarrierSelector::SATBBarrier,
     ..PlanConstraints::default()
 };
-
-/// Marking begins when so many times what was allocated beside it the last time is free, ...
-const MARGIN: usize = 2;
-/// ... or one part in so many of the heap.
-const LEAST_FRACTION: usize = 16;
 
 /// How long after its beginning the initial pause goes on to mark, at most.
 const INITIAL_MARK: Duration = Duration::from_millis(4);
@@ -90,12 +87,7 @@ pub struct ConcurrentMarkSweep<VM: VMBinding> {
     full_due: AtomicBool,
     /// Whether memory has run out while marking ran.
     was_late: AtomicBool,
-    /// Pages that were charged when marking began.
-    charged_before: AtomicUsize,
-    /// Pages that were charged while it ran the last time. As long as it never has: more than there are.
-    charged_beside: AtomicUsize,
-    /// Pages that were free after the last collection.
-    free_after: AtomicUsize,
+    pacing: Pacing,
 }
 
 pub(crate) type Trace<VM> = PlanTrace<ConcurrentMarkSweep<VM>, DEFAULT_TRACE>;
@@ -143,9 +135,7 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
             marking: AtomicBool::new(false),
             full_due: AtomicBool::new(false),
             was_late: AtomicBool::new(false),
-            charged_before: AtomicUsize::new(0),
-            charged_beside: AtomicUsize::new(usize::MAX / MARGIN),
-            free_after: AtomicUsize::new(usize::MAX),
+            pacing: Pacing::new(),
         }
     }
 
@@ -180,14 +170,6 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
     /// When the initial pause that lasts is to mark no more.
     pub(crate) fn initial_mark_ends(&self) -> Instant {
         *self.initial_mark_ends.lock().unwrap()
-    }
-
-    /// Whether marking has to begin now, to be over before the heap is full.
-    fn is_marking_due(&self) -> bool {
-        let (free, total) = (self.get_available_pages(), self.get_total_pages());
-        let wanted = MARGIN * self.charged_beside.load(Ordering::Relaxed);
-        let wanted = wanted.max(total / LEAST_FRACTION).min(total / 2);
-        free < wanted.min(self.free_after.load(Ordering::Relaxed) / 2)
     }
 
     /// Whether no packet of marking waits for a worker. Workers may still mark what they have taken.
@@ -227,7 +209,7 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
             info!("marking has ended too late and left little free: the next pause is a full one");
         }
         self.full_due.store(full_due, Ordering::Relaxed);
-        self.free_after.store(free, Ordering::Relaxed);
+        self.pacing.note_free(free);
     }
 
     fn schedule_initial_mark(&'static self, scheduler: &GCWorkScheduler<VM>) {
@@ -258,7 +240,7 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
 
     fn begin_marking(&self) {
         Self::for_each_allocator(FreeListAllocator::mark_free_cells);
-        self.charged_before.store(self.ms.charged_pages(), Ordering::Relaxed);
+        self.pacing.begin(self.ms.charged_pages());
         self.set_marking(true);
         let stage = WorkBucketStage::Concurrent;
         let packets = &self.common.base.scheduler.work_buckets[stage];
@@ -277,9 +259,7 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         }
         self.ms.end_marking();
         Self::for_each_allocator(FreeListAllocator::unmark_free_cells);
-        let before = self.charged_before.load(Ordering::Relaxed);
-        let beside = self.ms.charged_pages().saturating_sub(before);
-        self.charged_beside.store(beside, Ordering::Relaxed);
+        self.pacing.end(self.ms.charged_pages());
         self.set_marking(false);
     }
 }
@@ -295,7 +275,7 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
             // A thread that allocates names its space.
             self.is_final_mark_due(space.is_none())
         } else {
-            self.is_marking_due()
+            self.pacing.is_due(self.get_available_pages(), self.get_total_pages())
         };
         stress || due
     }

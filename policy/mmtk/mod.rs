@@ -15,6 +15,7 @@
 //! | `closure` | `ProcessNodes`, `ConcurrentTraceObjects` | what a worker does with marked objects |
 //! | `initial_mark` | `ConcurrentMarkingRootsWorkFactory` | what the initial pause of a concurrent plan marks |
 //! | `collection`, `purger` | - | what the space does in a collection, and after it |
+//! | `pacing` | - | when marking beside the mutators begins |
 //! | `os` | - | what it asks of the OS: to drop pages, to make huge ones, to run a thread anywhere |
 //! | `shared` | - | the part of the space that work packets and the purger use beside the plan |
 //! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release chunks |
@@ -41,6 +42,7 @@ mod closure;
 mod collection;
 mod initial_mark;
 mod os;
+mod pacing;
 mod pages;
 mod purger;
 mod report;
@@ -51,6 +53,7 @@ mod work;
 pub use allocator::{set_heads_offset, FreeListAllocator};
 pub(crate) use closure::{mark_beside, trace_all};
 pub(crate) use initial_mark::InitialRoots;
+pub(crate) use pacing::{Pacing, LEAST_FRACTION};
 pub use report::{cancel_purge, pre_touch, prepare_purge, purge, report, wake_purger, Report};
 pub use shardsweep_policy::{
     Bin, BinStatistics, Build, Config, Heads, Statistics, BINS_BY_WORDS, CELL_BYTES_BY_BIN,

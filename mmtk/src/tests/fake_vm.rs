@@ -7,6 +7,7 @@ use crate::abi::{Worker, BINS, REMEMBERED, REMEMBERED_BYTES};
 use crate::entry::third_party_heap_entry;
 use crate::layout::tests::{klass, test_layout};
 use crate::layout::tests::{ID_INSTANCE, ID_LOADER, ID_OBJECT_ARRAY, ID_REF};
+use crate::trigger;
 use mmtk::util::Address;
 use std::ffi::{c_char, c_void, CStr, CString};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
@@ -109,7 +110,12 @@ unsafe extern "C" fn resume_mutators(_worker: Thread) {
     PAUSE_COUNTS[pause as usize].fetch_add(1, Ordering::SeqCst);
     MARKING.store(pause == abi::PAUSE_INITIAL_MARK, Ordering::SeqCst);
     // SAFETY: a pause ends.
-    NEXT_PAUSE.store(unsafe { (plugin().pause)() }, Ordering::SeqCst);
+    let next = unsafe { (plugin().pause)() };
+    NEXT_PAUSE.store(next, Ordering::SeqCst);
+    let is_waited_for = trigger::pending() != 0;
+    if is_waited_for != (next == abi::PAUSE_FINAL_MARK) {
+        WRONGLY_WAITED_FOR.fetch_add(1, Ordering::SeqCst);
+    }
     *SAFEPOINT.lock().unwrap() = (SAFEPOINT_COUNT.fetch_add(1, Ordering::SeqCst) + 1, false);
     CHANGED.notify_all();
 }
@@ -120,6 +126,8 @@ static PAUSE: AtomicI32 = AtomicI32::new(0);
 static PAUSE_COUNTS: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 /// What the plugin said at the end of the last pause that the next one would be for.
 static NEXT_PAUSE: AtomicI32 = AtomicI32::new(0);
+/// How often threads waited for memory when they were let run, or for none though another pause followed at once.
+static WRONGLY_WAITED_FOR: AtomicUsize = AtomicUsize::new(0);
 /// Whether marking runs beside the thread.
 static MARKING: AtomicBool = AtomicBool::new(false);
 
@@ -614,6 +622,11 @@ impl FakeVm {
     #[cfg(feature = "shardsweep")]
     pub fn final_mark_follows(&self) -> bool {
         NEXT_PAUSE.load(Ordering::SeqCst) == abi::PAUSE_FINAL_MARK
+    }
+
+    /// How often what threads wait for was forgotten before they ran, or kept then.
+    pub fn wrongly_waited_for(&self) -> usize {
+        WRONGLY_WAITED_FOR.load(Ordering::SeqCst)
     }
 
     /// How many collections there have been that were partial.

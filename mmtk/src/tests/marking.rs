@@ -194,4 +194,5 @@ fn a_final_mark_follows_where_nothing_is_left() {
     };
     assert!(follows(false), "no pause marked all");
     assert!(!follows(true), "a pause marked what was held");
+    assert_eq!(vm.wrongly_waited_for(), 0);
 }

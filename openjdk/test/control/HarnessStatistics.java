@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary MMTk.harness_begin and MMTk.harness_end, by jcmd and by the DiagnosticCommand MBean, print MMTk's statistics of what lies between.
+ * @summary MMTk.harness_begin and MMTk.harness_end, by jcmd and by the DiagnosticCommand MBean, print MMTk's statistics of what lies between. Called
+ *          in another order, they say so and the program goes on.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @modules java.management
@@ -22,9 +23,13 @@ public class HarnessStatistics {
         check(Child.with("-Xmx48m").main(Main.class).mustExitCleanly(0).out(), COLLECTIONS);
         Child child = Child.with("-Xmx48m").main(Waiting.class).start();
         Check.eventually(() -> child.out().contains("running"), "it runs");
+        Check.matches("are not running", child.jcmd("MMTk.harness_end"), "an end before the beginning");
         Check.matches("Command executed successfully", child.jcmd("MMTk.harness_begin"), "MMTk.harness_begin");
+        Check.matches("has begun already", child.jcmd("MMTk.harness_begin"), "a second beginning");
         child.jcmd("GC.run");
         Check.matches("Command executed successfully", child.jcmd("MMTk.harness_end"), "MMTk.harness_end");
+        Check.matches("has begun already", child.jcmd("MMTk.harness_begin"), "a beginning after the end");
+        Check.matches("are not running", child.jcmd("MMTk.harness_end"), "a second end");
         child.kill();
         check(child.out(), 1);
     }

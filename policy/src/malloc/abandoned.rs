@@ -92,31 +92,43 @@ fn claimed(heap: &Heap, block: &'static Block, freed: Freed) {
     heap.take_over(block, freed);
 }
 
-/// How many searches look through all chunks.
-pub(crate) fn searches() -> usize {
-    ARENA.len().div_ceil(MAX_CHUNKS)
-}
-
-/// An abandoned block of the bin that has a free cell, for the heap. On the way, blocks are released whose cells were all
-/// freed by threads that cannot own them.
+/// An abandoned block of the bin that has a free cell, for the heap, if a bounded search finds one.
 pub(crate) fn adopt(heap: &Heap, bin: Bin) -> Option<&'static Block> {
     if ARENA.abandoned[bin.index()].load(Relaxed) == 0 {
         return None;
     }
+    search(heap, Some(bin), MAX_CHUNKS, MAX_VISITS)
+}
+
+/// An abandoned block of the bin that has a free cell, for the heap, wherever it is. Without a bin there is none, and all
+/// blocks are released whose cells were freed by threads that cannot own them.
+pub(crate) fn adopt_wherever(heap: &Heap, bin: Option<Bin>) -> Option<&'static Block> {
+    search(heap, bin, usize::MAX, usize::MAX)
+}
+
+/// Looks through so many chunks, and becomes the owner of so many blocks, at most. On the way, blocks of other bins are
+/// released whose cells were all freed by threads that cannot own them.
+fn search(
+    heap: &Heap,
+    bin: Option<Bin>,
+    most_chunks: usize,
+    most_visits: usize,
+) -> Option<&'static Block> {
     let (len, from) = (ARENA.len(), ARENA.adopt_from.load(Relaxed));
+    let most_chunks = most_chunks.min(len);
     let mut visits = 0;
-    for step in 0..len.min(MAX_CHUNKS) {
+    for step in 0..most_chunks {
         let index = (from + step) % len;
         let Some(chunk) = ARENA.chunk(index) else {
             continue;
         };
         let mut slots = chunk.abandoned.load(Relaxed);
-        while slots != 0 && visits < MAX_VISITS {
+        while slots != 0 && visits < most_visits {
             let slot = slots.trailing_zeros() as usize;
             slots &= slots - 1;
             let block = chunk.block(slot);
-            let of_bin = chunk.abandoned_bins[slot].load(Relaxed) as usize == bin.index();
-            if !of_bin && block.thread_free.first() == 0 {
+            let of = chunk.abandoned_bins[slot].load(Relaxed) as usize;
+            if bin.map(Bin::index) != Some(of) && block.thread_free.first() == 0 {
                 continue;
             }
             visits += 1;
@@ -126,13 +138,13 @@ pub(crate) fn adopt(heap: &Heap, bin: Bin) -> Option<&'static Block> {
             }
         }
     }
-    ARENA.adopt_from.store(from + MAX_CHUNKS, Relaxed);
+    ARENA.adopt_from.store(from + most_chunks, Relaxed);
     None
 }
 
-fn try_adopt(heap: &Heap, block: &'static Block, bin: Bin) -> Option<&'static Block> {
+fn try_adopt(heap: &Heap, block: &'static Block, bin: Option<Bin>) -> Option<&'static Block> {
     let freed = block.thread_free.claim()?;
-    if block.bin.get() as usize == bin.index() {
+    if bin.map(Bin::index) == Some(block.bin.get() as usize) {
         claimed(heap, block, freed);
         block.collect();
         if block.free.get() != 0 || block.grow() {

@@ -13,7 +13,6 @@ use crate::thread_free::{DelayedFree, Freed};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{fence, AtomicPtr, AtomicUsize};
-use std::sync::Mutex;
 
 /// Calls of the generic path for which a bin keeps its only block although it is empty.
 const RETIRE_CALLS: u8 = 16;
@@ -35,20 +34,32 @@ static DEFERRED_FREE: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 static DEFERRED_ARGUMENT: AtomicPtr<std::ffi::c_void> = AtomicPtr::new(std::ptr::null_mut());
 /// Counts how often the two began and ended to be changed: odd meanwhile.
 static DEFERRED_CHANGES: AtomicUsize = AtomicUsize::new(0);
-static DEFERRED_WRITER: Mutex<()> = Mutex::new(());
 
 /// Has `hook` called with `argument` at each call of the generic path of any heap, which happens after a bounded number of
 /// allocations. Its `heartbeat` counts those calls of the thread; `force` asks it to free all it can. It may
 /// allocate and free, but not end the heap that is allocated from, and is not called again meanwhile. When this returns, another
 /// thread may still be in a call of the hook before.
 pub fn set_deferred_free(hook: Option<DeferredFree>, argument: *mut std::ffi::c_void) {
-    let _alone = DEFERRED_WRITER.lock();
-    DEFERRED_CHANGES.fetch_add(1, Relaxed);
+    let begin = |changes| (changes % 2 == 0).then_some(changes + 1);
+    while DEFERRED_CHANGES
+        .fetch_update(Acquire, Relaxed, begin)
+        .is_err()
+    {
+        std::thread::yield_now();
+    }
     fence(Release);
     DEFERRED_ARGUMENT.store(argument, Relaxed);
     let hook = hook.map_or(std::ptr::null_mut(), |hook| hook as *mut ());
     DEFERRED_FREE.store(hook, Relaxed);
     DEFERRED_CHANGES.fetch_add(1, Release);
+}
+
+/// In the child of a fork: a thread that was setting the hook is not there to end it. Then there is none.
+pub(crate) fn forget_deferred_change() {
+    if DEFERRED_CHANGES.load(Relaxed) % 2 != 0 {
+        DEFERRED_FREE.store(std::ptr::null_mut(), Relaxed);
+        DEFERRED_CHANGES.fetch_add(1, Release);
+    }
 }
 
 /// The hook and its argument. None if there is no hook, or where another is being set, whose turn is the next call.
@@ -288,7 +299,9 @@ impl Heap {
             }
             // By chance the one after the first.
             let other = found.is_none() && block.secret.once_in(2);
-            found = Some(block);
+            if let Some(passed) = found.replace(block) {
+                self.pass_over(passed);
+            }
             if !other {
                 break;
             }
@@ -299,6 +312,14 @@ impl Heap {
         }
         self.first_changed(bin);
         found
+    }
+
+    /// A block with free cells is not the first of its bin any more: it stays no longer if it is empty.
+    fn pass_over(&self, block: &Block) {
+        if block.retire.replace(0) != 0 && block.used.get() == 0 {
+            self.remove(block);
+            self.put_empty(block);
+        }
     }
 
     /// A block of the bin with free cells that was of no heap.
@@ -315,18 +336,16 @@ impl Heap {
                 return Some(block);
             }
         }
+        self.claim(bin).or_else(|| self.without_memory(bin))
+    }
+
+    /// A block of the bin out of the arena. None if the OS has no memory for it.
+    fn claim(&self, bin: Bin) -> Option<&'static Block> {
         let bytes = bin.cell_bytes();
         let pages = (sizes::block_pages(bytes) + GUARD_PAGES)
             .next_multiple_of(BLOCK_ALIGN)
             .max(MIN_BLOCK_PAGES);
-        let claim = || ARENA.claim(bin.index() as u8, bytes, pages, 1);
-        let claimed = claim().or_else(|| {
-            self.collect_all();
-            claim()
-        });
-        let Some(block) = claimed else {
-            return self.adopt_any(bin);
-        };
+        let block = ARENA.claim(bin.index() as u8, bytes, pages, 1)?;
         block.heap.store(self.as_mut_pointer(), Relaxed);
         block.owner.store(self.owner(), Relaxed);
         block.thread_free.set_delayed(false);
@@ -338,12 +357,19 @@ impl Heap {
         Some(block)
     }
 
-    /// An abandoned block of the bin with a free cell, wherever it is. Where the OS has no memory, it is what is left.
-    fn adopt_any(&self, bin: Bin) -> Option<&'static Block> {
-        if !self.is_default() {
-            return None;
-        }
-        (0..abandoned::searches()).find_map(|_| abandoned::adopt(self, bin))
+    /// A block of the bin with free cells, of what other threads freed, or left: the OS has no memory.
+    fn without_memory(&self, bin: Bin) -> Option<&'static Block> {
+        self.collect_all();
+        self.find(bin)
+            .or_else(|| self.claim(bin))
+            .or_else(|| self.adopt_wherever(Some(bin)))
+            .or_else(|| self.claim(bin))
+    }
+
+    /// As [`abandoned::adopt_wherever`]; a first-class heap adopts none, and has the thread's default heap release those that
+    /// are empty.
+    pub(crate) fn adopt_wherever(&self, bin: Option<Bin>) -> Option<&'static Block> {
+        abandoned::adopt_wherever(self.thread(), bin.filter(|_| self.is_default()))
     }
 
     fn as_mut_pointer(&self) -> *mut Heap {
@@ -561,20 +587,14 @@ impl Heap {
 
     /// Takes all blocks out, after which no other thread uses the heap.
     pub(crate) fn leave_blocks(&self, mut taker: impl FnMut(&'static Block)) {
-        let blocks = || {
-            self.queues
-                .iter()
-                .flat_map(Queue::iter)
-                .chain(self.full.iter())
-        };
-        for block in blocks() {
+        for block in self.blocks() {
             while !block.thread_free.set_delayed(false) {
                 std::thread::yield_now();
             }
         }
         self.free_delayed();
         self.release_empty(0);
-        for block in blocks() {
+        for block in self.blocks() {
             self.remove(block);
             block.retire.set(0);
             taker(block);
@@ -587,5 +607,27 @@ impl Heap {
             .iter()
             .flat_map(Queue::iter)
             .chain(self.full.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    extern "C" fn hook(_: bool, _: u64, _: *mut std::ffi::c_void) {}
+
+    #[test]
+    fn a_hook_that_was_being_set_at_a_fork_is_none_and_can_be_set_again() {
+        set_deferred_free(Some(hook), std::ptr::null_mut());
+        forget_deferred_change();
+        assert!(deferred_free().is_some(), "it was set");
+        // As the other thread has left it.
+        DEFERRED_CHANGES.fetch_add(1, Relaxed);
+        assert!(deferred_free().is_none());
+        forget_deferred_change();
+        assert!(deferred_free().is_none());
+        set_deferred_free(Some(hook), std::ptr::null_mut());
+        assert!(deferred_free().is_some());
+        set_deferred_free(None, std::ptr::null_mut());
     }
 }

@@ -117,7 +117,11 @@ pub(crate) fn destroy(block: &Block) {
     } else {
         ARENA.counters.huge_now.fetch_sub(1, Relaxed);
         secure::chunk_ends(start);
-        os::unmap(chunk.mapping.get(), chunk.mapping_bytes.get());
+        let (mapping, bytes) = (chunk.mapping.get(), chunk.mapping_bytes.get());
+        // Where that would make two mappings of one and the kernel has none to spare, the addresses are lost.
+        if !os::unmap(mapping, bytes) {
+            os::reset(mapping, bytes);
+        }
     }
 }
 

@@ -98,6 +98,9 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   if (is_full()) {
     end_full_collection();
   }
+  if (is_full() || _pause == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
+    _heap->record_whole_heap_examined_timestamp();
+  }
   MetaspaceUtils::print_metaspace_change(_metaspace_before);
   _heap->print_at_collection(false /* before */);
   if (is_full()) {
@@ -117,7 +120,6 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
 }
 
 void ThirdPartyHeapCollection::end_full_collection() {
-  _heap->record_whole_heap_examined_timestamp();
   // A program that asks for collections may have as many as it likes.
   const bool near_limit = GCCause::is_allocation_failure_gc(_heap->gc_cause()) &&
                           _heap->overhead_limit()->record(_start, _heap->is_full(), _heap->used());

@@ -2,27 +2,49 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 #include "precompiled.hpp"
+#include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapDCmds.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "jni.h"
+#include "runtime/atomic.hpp"
 #include "runtime/interfaceSupport.inline.hpp"
 #include "runtime/thread.hpp"
 #include "services/diagnosticFramework.hpp"
 
-static void harness_begin_in_vm(JavaThread* thread) {
+// MMTk gathers statistics of one part of a run.
+enum HarnessState { NotBegun, Beginning, Running, Ended };
+static volatile int _state = NotBegun;
+
+// Whether they have begun, from zero. They are of a heap that has been collected in full, also where marking runs beside the program.
+static bool harness_begin_in_vm(JavaThread* thread) {
+  if (Atomic::cmpxchg(&_state, (int)NotBegun, (int)Beginning) != NotBegun) {
+    return false;
+  }
+  ThirdPartyHeap::heap()->collect(GCCause::_jvmti_force_gc);
   ThirdPartyHeapLoader::plugin()->harness_begin((ThirdPartyHeapThread*)thread);
+  Atomic::release_store(&_state, (int)Running);
+  return true;
 }
 
-static void harness_end_in_vm(JavaThread* thread) {
+// Whether they have ended, and been printed.
+static bool harness_end_in_vm(JavaThread* thread) {
+  if (Atomic::cmpxchg(&_state, (int)Running, (int)Ended) != Running) {
+    return false;
+  }
   ThirdPartyHeapLoader::plugin()->harness_end((ThirdPartyHeapThread*)thread);
+  return true;
 }
 
 void ThirdPartyHeapHarnessBeginDCmd::execute(DCmdSource source, TRAPS) {
-  harness_begin_in_vm(THREAD);
+  if (!harness_begin_in_vm(THREAD)) {
+    output()->print_cr("MMTk's statistics are of one part of a run, which has begun already.");
+  }
 }
 
 void ThirdPartyHeapHarnessEndDCmd::execute(DCmdSource source, TRAPS) {
-  harness_end_in_vm(THREAD);
+  if (!harness_end_in_vm(THREAD)) {
+    output()->print_cr("MMTk's statistics are not running: MMTk.harness_begin starts them, once.");
+  }
 }
 
 void ThirdPartyHeapDCmds::register_all() {

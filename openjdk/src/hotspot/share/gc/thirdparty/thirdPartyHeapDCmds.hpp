@@ -15,7 +15,7 @@ class ThirdPartyHeapHarnessBeginDCmd : public DCmd {
 public:
   ThirdPartyHeapHarnessBeginDCmd(outputStream* output, bool heap) : DCmd(output, heap) {}
   static const char* name()        { return "MMTk.harness_begin"; }
-  static const char* description() { return "Start MMTk's statistics: collects once, then counts from zero."; }
+  static const char* description() { return "Collect, and start MMTk's statistics, once in a run."; }
   static const char* impact()      { return "Medium: a collection."; }
   virtual void execute(DCmdSource source, TRAPS);
 };
