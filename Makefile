@@ -45,5 +45,5 @@ test: ## all that has to pass; what is missing on the machine is installed
 jtreg: ## OpenJDK's tests and ours: TESTS=full|ci|jdk|path, PLAN=Immix, PLUGIN=stock, DEBUG=fastdebug
 	@scripts/testing/jtreg.sh
 
-clean: ## remove build/ (downloads and finished JVMs stay in the cache)
+clean: ## remove build/, with the folders of sweeps in it (downloads and finished JVMs stay in the cache)
 	rm -rf build

@@ -24,9 +24,19 @@ die() {
 # Scripts change directory before they read this.
 [[ $CACHE == /* ]] || die "the cache's path is not absolute: set SHARDSWEEP_CACHE to one that is: $CACHE"
 
+# need_jdk JDK: dies unless that JDK is built.
+need_jdk() {
+  [[ -x $1/bin/java ]] || die "there is no JDK in ${1#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
+}
+
+# need_plugin JDK PLUGIN: dies unless that JDK has the plugin of that name, or there is a file of that path.
+need_plugin() {
+  [[ -e $1/lib/mmtk/libmmtk_$2.so || -e $2 ]] || die "there is no plugin $2: run \`make plugin BUILD=$2\` first"
+}
+
 # need_benchmark JDK: dies unless that JDK below build/ and the benchmark are built.
 need_benchmark() {
-  [[ -x $1/bin/java ]] || die "there is no ${1#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
+  need_jdk "$1"
   [[ -e $OUT/lusearch.jar ]] || die "there is no build/lusearch.jar: run \`make lusearch\` first"
 }
 
@@ -88,6 +98,11 @@ lock_file() {
 lock() {
   mkdir -p "$CACHE"
   lock_file "$CACHE/$1.lock"
+}
+
+# source_revision: prints the commit that the checkout is at, marked if files differ from it.
+source_revision() {
+  git -C "$ROOT" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || echo "no commit"
 }
 
 # put_file FROM TO: makes TO equal to FROM; leaves it (and its time stamp) alone where it is already.

@@ -139,6 +139,7 @@ find_or_compile() {
 
 # A function, so that bash has read all of this file before a long run starts and the file may change meanwhile.
 main() {
+  local revision description
   check_input
   need_packages "${PACKAGES[@]}"
   lock jdk
@@ -146,9 +147,14 @@ main() {
   choose_version "${OPENJDK_VERSION:-}"
   unpack_source
   unpack_image
+  revision=$(source_revision)
   prepare_tree
   find_or_compile
+  # As each plugin has one. What an interrupted run leaves has none.
+  description=$JDK/lib/server/libjvm.json
+  rm -f "$description"
   assemble "$LIBJVM" "$JDK"
+  printf '{"source_revision": "%s"}\n' "$revision" >"$description"
   say "${JDK#"$ROOT"/} is ready: OpenJDK $VERSION ($LEVEL)"
 }
 

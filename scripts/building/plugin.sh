@@ -10,11 +10,6 @@ source ./rust.sh
 
 TARGET=$OUT/cargo
 
-# The commit that the checkout is at, marked if files differ from it.
-source_revision() {
-  git -C "$ROOT" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || echo "no commit"
-}
-
 # The JDKs in build/, a line each.
 jdks() {
   local jdk

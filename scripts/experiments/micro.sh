@@ -29,7 +29,8 @@ measure() {
   local name=$1-$2 flags=$3
   shift 3
   say "$name"
-  run_logged "$work/$name.log" "$OUT/jdk/bin/java" -jar "$jar" -jvmArgs "$flags" -rf json -rff "$work/$name.json" "$@"
+  # By itself JMH takes a JVM that fails for no failure.
+  run_logged "$work/$name.log" "$OUT/jdk/bin/java" -jar "$jar" -foe true -jvmArgs "$flags" -rf json -rff "$work/$name.json" "$@"
 }
 
 allocation() {
@@ -54,7 +55,8 @@ heaps() {
 }
 
 [[ $what =~ ^(allocation|collection|heaps)$ ]] || die "say what to measure: allocation, collection or heaps"
-[[ -x $OUT/jdk/bin/java ]] || die "there is no build/jdk: run \`make jdk plugins\` first"
+need_jdk "$OUT/jdk"
+need_plugin "$OUT/jdk" "$plugin"
 need_packages maven openjdk-17-jdk-headless
 ./venv.sh
 rm -rf "$work"

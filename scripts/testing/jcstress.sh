@@ -13,11 +13,11 @@ source ./check.sh
 
 JDK=$OUT/jdk
 MODE=${MODE:-quick}
-[[ -x $JDK/bin/java ]] || die "there is no build/jdk: run \`make jdk plugins\` first"
+need_jdk "$JDK"
 (($#)) || set -- ms-64k:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep} stock:{GenImmix,ConcurrentImmix}
 for run in "$@"; do
   [[ $run == *:* ]] || die "$run is not a build and a plan, as ms-64k:MarkSweep"
-  [[ -e $JDK/lib/mmtk/libmmtk_${run%:*}.so ]] || die "there is no plugin ${run%:*}: run \`make plugin BUILD=${run%:*}\` first"
+  need_plugin "$JDK" "${run%:*}"
 done
 need_packages maven openjdk-17-jdk-headless
 run_logged "$OUT/log/jcstress.log" mvn --batch-mode --no-transfer-progress -f jcstress/pom.xml clean package

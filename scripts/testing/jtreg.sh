@@ -5,7 +5,7 @@
 #   TESTS         full (default) or ci: the lists in scripts/testing/jtreg; or paths of tests or folders; or jdk, the list that takes hours:
 #                 it is run in pieces, goes on where it was interrupted, and compares failures (see jtreg-pieces.sh)
 #   FOLDERS       with TESTS=jdk: only these of the list's folders, or folders below them
-#   PLUGIN        build of the plugin (default: stock); none: HotSpot's own default collector, to compare with
+#   PLUGIN        build of the plugin (default: ms-64k); none: HotSpot's own default collector, to compare with
 #   PLAN          mmtk-core's plan (default: the plugin's)
 #   DEBUG         fastdebug: the JDK with HotSpot's checks
 #   JAVA_OPTIONS  more options for every JVM under test
@@ -20,7 +20,7 @@ source ./jtreg-pieces.sh
 
 JDK=$OUT/jdk${DEBUG:+-$DEBUG}
 [[ ${DEBUG:-} != release ]] || JDK=$OUT/jdk
-PLUGIN=${PLUGIN:-stock}
+PLUGIN=${PLUGIN:-ms-64k}
 RUN=$OUT/jtreg/$(basename "$JDK")-$(basename "$PLUGIN" .so)${PLAN:+-$PLAN}
 [[ ${TESTS:-} != jdk ]] || RUN=$RUN-pieces
 
@@ -39,10 +39,10 @@ plugin_file() {
 
 check_input() {
   [[ ${JOBS:-1} =~ ^[1-9][0-9]*$ ]] || die "JOBS=$JOBS is not a number of tests: give 1 or more"
-  [[ -x $JDK/bin/java ]] || die "there is no ${JDK#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
+  need_jdk "$JDK"
   find_suites "$JDK"
   NATIVE=$OUT/jtreg/native-$(basename "$IMAGE")
-  [[ $PLUGIN == none || -e $(plugin_file) ]] || die "there is no plugin $PLUGIN: run \`make plugin BUILD=$PLUGIN\` first"
+  [[ $PLUGIN == none ]] || need_plugin "$JDK" "$PLUGIN"
   "$JDK/bin/java" "${OPTIONS[@]}" -version >/dev/null || die "the JVM does not start with these options"
 }
 

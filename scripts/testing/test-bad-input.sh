@@ -9,9 +9,10 @@ cd "$(dirname "$0")"
 source ../lib.sh
 source ./check.sh
 
-JAVA=${jdk:-$OUT/jdk}/bin/java
+JDK=${jdk:-$OUT/jdk}
+JAVA=$JDK/bin/java
 PLUGIN=${PLUGIN:-stock}
-[[ -x $JAVA ]] || die "there is no $JAVA: run \`make jdk\` first"
+need_jdk "$JDK"
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 

@@ -23,7 +23,7 @@ TIMEOUT=60
 RIGHT='sum 23700'
 # The C library ends a process so when a new thread first uses a thread-local variable and there is no memory for it, with any collector.
 NO_THREAD_LOCAL_DATA='cannot allocate memory for thread-local data: ABORT'
-[[ -x $JDK/bin/java ]] || die "there is no ${JDK#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
+need_jdk "$JDK"
 [[ $FIRST =~ ^[1-9][0-9]*$ && ${STEP:=1} =~ ^[1-9][0-9]*$ ]] || die "FIRST ($FIRST) and STEP ($STEP) have to be whole numbers from 1"
 WORK=$(mktemp -d)
 GROUP=

@@ -10,7 +10,7 @@ source ../lib.sh
 source ./check.sh
 
 JDK=${jdk:-$OUT/jdk}
-[[ -x $JDK/bin/java ]] || die "there is no JDK in $JDK: run \`make jdk\` first"
+need_jdk "$JDK"
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 

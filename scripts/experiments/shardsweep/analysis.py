@@ -216,11 +216,11 @@ def verdict(low: float, high: float) -> str:
 
 
 def common(ratios: pd.DataFrame) -> pd.DataFrame:
-    """The ratios of the cells that every build has which has any: only over these are means of builds comparable. A
-    build that cannot run in a small heap would else have a mean over the large ones alone."""
-    builds = ratios["build"].nunique()
-    having = ratios.groupby(CELL, dropna=False)["build"].transform("nunique")
-    return ratios[having == builds]
+    """The positive ratios of the cells in which every build has one which has any: only over these are geometric means of
+    builds comparable. A build that cannot run in a small heap would else have a mean over the large ones alone."""
+    positive = ratios[ratios["ratio"] > 0]
+    having = positive.groupby(CELL, dropna=False)["build"].transform("nunique")
+    return positive[having == positive["build"].nunique()]
 
 
 def lower_bound_overhead(table: pd.DataFrame, whole: str, collector: str) -> pd.DataFrame:
@@ -245,9 +245,9 @@ def lower_bound_overhead(table: pd.DataFrame, whole: str, collector: str) -> pd.
 
 
 def geometric_means(ratios: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Geometric mean of the positive ratios of `relative` per group of `by`, and the number of cells it is over."""
+    """Geometric mean of the ratios of `common` per group of `by`, and the number of cells it is over."""
     rows = []
-    for key, group in ratios[ratios["ratio"] > 0].groupby(by, sort=False):
+    for key, group in ratios.groupby(by, sort=False):
         rows.append((*key, float(stats.gmean(group["ratio"])), len(group)))
     return pd.DataFrame(rows, columns=[*by, "geometric_mean", "cells"])
 

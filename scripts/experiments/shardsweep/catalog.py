@@ -2,7 +2,6 @@
 """The builds that `configs/` names, and which of them are really there."""
 
 import difflib
-import json
 import logging
 import os
 import re
@@ -19,6 +18,7 @@ from running.runtime import Runtime
 from running.util import parse_config_str, parse_modifier_strs
 
 from shardsweep.errors import UserError, last_said
+from shardsweep.files import read_json
 
 ROOT = Path(__file__).resolve().parents[3]
 CONFIGS = ROOT / "configs"
@@ -43,7 +43,8 @@ class Build:
     """One build: its running-ng configuration string and what the result table says about it.
 
     `plugin` is None for HotSpot's own collectors. `missing` is empty, or one line that says what is not there and how
-    to make it. `files` are the JVM, the plugin and the library that this loads from its own folder.
+    to make it. `files` are the JVM, the plugin and the library that this loads from its own folder. `revision` and
+    `jvm_revision` are the commits that the plugin and the JVM were built from, None where they do not say.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Build:
     block: int | None
     accounting: str | None
     revision: str | None
+    jvm_revision: str | None
     missing: str
     files: tuple[Path, ...]
 
@@ -108,7 +110,11 @@ def _build(loaded: Configuration, name: str, config: str) -> Build:
         raise UserError(f"configs/builds.yml: build {name} names no plan, as mmtk_gc-MarkSweep and hotspot_gc-G1 do")
     flags = _flags(modifiers)
     plugin = next((flag.removeprefix(PLUGIN_FLAG) for flag in flags if flag.startswith(PLUGIN_FLAG)), None)
-    facts = _plugin_facts(runtime, plugin) if plugin else {}
+    facts = _facts(_plugin_file(runtime, plugin, "json"), f"plugin BUILD={plugin}") if plugin else {}
+    jvm = runtime.home / "lib" / "server" / "libjvm.so"
+    revision, jvm_revision = (
+        each.get("source_revision") for each in (facts, _facts(jvm.with_suffix(".json"), "jdk"))
+    )
     # The block size of a plugin is that of its mark-sweep space, which generational and concurrent mark-sweep have too.
     blocks = facts if plan.endswith("MarkSweep") else {}
     return Build(
@@ -118,9 +124,10 @@ def _build(loaded: Configuration, name: str, config: str) -> Build:
         plan,
         block=blocks.get("block_size"),
         accounting=blocks.get("accounting"),
-        revision=facts.get("source_revision"),
-        missing=_missing(runtime, plugin),
-        files=(runtime.home / "lib" / "server" / "libjvm.so", *(_plugin_files(runtime, plugin) if plugin else ())),
+        revision=revision,
+        jvm_revision=jvm_revision,
+        missing=_missing(runtime, plugin) or _mixed(plugin, revision, jvm_revision),
+        files=(jvm, *(_plugin_files(runtime, plugin) if plugin else ())),
     )
 
 
@@ -146,16 +153,9 @@ def _plugin_files(runtime: Runtime, plugin: str) -> list[Path]:
     return [file, *(library for name in names if (library := file.with_name(name)).is_file())]
 
 
-def _plugin_facts(runtime: Runtime, plugin: str) -> dict:
-    file = _plugin_file(runtime, plugin, "json")
-    if not file.is_file():
-        return {}
-    try:
-        return json.loads(file.read_text())
-    except ValueError as error:
-        raise UserError(
-            f"{file} is not JSON ({error}): make the plugin again with make plugin BUILD={plugin}"
-        ) from None
+def _facts(file: Path, target: str) -> dict:
+    """What is said of a JVM or a plugin by the file beside it, which that target of make writes; nothing where there is none."""
+    return read_json(file, f"make it again with make {target}") if file.is_file() else {}
 
 
 def _missing(runtime: Runtime, plugin: str | None) -> str:
@@ -164,6 +164,25 @@ def _missing(runtime: Runtime, plugin: str | None) -> str:
     if plugin and not _plugin_file(runtime, plugin, "so").is_file():
         return f"{_plugin_file(runtime, plugin, 'so')} is not there: make plugin BUILD={plugin}"
     return ""
+
+
+def _mixed(plugin: str | None, revision: str | None, jvm_revision: str | None) -> str:
+    """That the JVM is of other code than the plugin's commit says, so that this would not say what was measured."""
+    if not (revision and jvm_revision) or _has_same_jvm(revision, jvm_revision):
+        return ""
+    return f"plugin {plugin} is of {revision}, the JVM of {jvm_revision}, and openjdk/ differs: make jdk plugins"
+
+
+@cache
+def _has_same_jvm(one: str, other: str) -> bool:
+    """Whether the JVM's code is the same at two revisions, as far as git can tell. What changed since the commit of a revision
+    that is dirty, nobody knows."""
+    commits = [each.removesuffix("-dirty") for each in (one, other)]
+    compare = ["git", "-C", str(ROOT), "diff", "--quiet", *commits, "--", "openjdk", ":!openjdk/test", ":!*.md"]
+    try:
+        return subprocess.run(compare, capture_output=True, check=False).returncode != 1
+    except FileNotFoundError:
+        return True
 
 
 def choose(names: list[str]) -> list[Build]:

@@ -170,6 +170,12 @@ class Results:
         answer = self.answers.get(f"{claim}-{build}")
         return answer.number if answer and answer.estimate else ""
 
+    def over(self, claim: str, build: str, baseline: str) -> str:
+        """The estimate of a claim and a build over that of the baseline, as text; empty where one is missing."""
+        found = [self.answers.get(f"{claim}-{each}") for each in (build, baseline)]
+        own, other = (answer.estimate.value if answer and answer.estimate else float("nan") for answer in found)
+        return tables.number(own / other, 2)
+
     def source(self, *claims: str) -> Source | None:
         """Where the numbers of all builds of some claims are from, which are of one data set; None where there is no
         number."""
@@ -179,9 +185,12 @@ class Results:
         sets = zip(*((one.measured, one.processors) for one in found), strict=True)
         return Source(found[0].data, found[0].protocol, *(frozenset().union(*each) for each in sets))
 
-    def slow(self, *claims: str) -> str:
-        """What the marks mean that numbers of some claims have; empty where none has one."""
-        return " ".join(tables.told([[each.number for each in self._answers(claims)]]))
+    def slow(self, *claims: str, builds: Iterable[str] = ()) -> str:
+        """What the marks mean that numbers of some claims have, of some builds or of all; empty where none has one."""
+        answers = self._answers(claims)
+        if builds:
+            answers = [self.answers[f"{claim}-{build}"] for claim in claims for build in builds]
+        return " ".join(tables.told([[each.number for each in answers]]))
 
     def _answers(self, names: Sequence[str]) -> list[Answer]:
         """What some claims come to, of all their builds."""

@@ -85,8 +85,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs a command. Returns 0, or 1 after one line on standard error that says what is wrong."""
     options = _parser().parse_args(arguments)
     # A stop from outside is an interrupt: the workflow below is stopped in order. So is one that a shell makes its
-    # background jobs ignore, which is inherited: the jobs of the workflow would never end.
-    for stop in (signal.SIGTERM, signal.SIGINT):
+    # background jobs ignore, which is inherited: the jobs of the workflow would never end. A terminal that closes stops it
+    # too, but for those whom nohup keeps.
+    stops = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        stops.append(signal.SIGHUP)
+    for stop in stops:
         signal.signal(stop, signal.default_int_handler)
     try:
         return options.run(options)

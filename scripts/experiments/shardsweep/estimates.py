@@ -185,7 +185,7 @@ def _mean(rows: pd.DataFrame, build: str, claim: Claim) -> Estimate | None:
     """Geometric mean of the ratios of all programs, each of which has the mean of its cells that each build ran. The
     interval is that of the mean of the programs' logarithms: the cells of one program are no independent samples."""
     ratios = analysis.common(analysis.relative(rows, claim.metric, claim.baseline))
-    own = ratios[(ratios["build"] == build) & (ratios["ratio"] > 0)]
+    own = ratios[ratios["build"] == build]
     logs = np.log(own["ratio"].astype(float)).groupby(own["benchmark"]).mean()
     if logs.empty:
         return None

@@ -142,8 +142,7 @@ def across(table: pd.DataFrame, baseline: str) -> list[Figure]:
     if table["benchmark"].nunique() < 2:
         return found
     for metric, title, _ in METRICS[:4]:
-        ratios = analysis.relative(table, metric, baseline)
-        ratios = analysis.common(ratios[ratios["ratio"] > 0])
+        ratios = analysis.common(analysis.relative(table, metric, baseline))
         if ratios.empty:
             continue
         each = analysis.geometric_means(ratios, ["build", "benchmark"])
@@ -165,8 +164,7 @@ def means_by_factor(table: pd.DataFrame, baseline: str) -> list[Figure]:
     found = []
     factors = _factors(table)
     for metric, title, _ in METRICS[:4]:
-        ratios = analysis.relative(table, metric, baseline).merge(factors, on=analysis.CELL)
-        ratios = analysis.common(ratios[ratios["ratio"] > 0])
+        ratios = analysis.common(analysis.relative(table, metric, baseline).merge(factors, on=analysis.CELL))
         if ratios["factor"].nunique() < 2:
             continue
         means = analysis.geometric_means(ratios, ["build", "factor"])

@@ -47,7 +47,7 @@ def record(file: Path, builds: list[str], suites: list[str]) -> None:
         "builds": {
             build.name: {
                 "plan": build.plan, "block": build.block, "accounting": build.accounting, "revision": build.revision,
-                "running-ng": build.config,
+                "jvm": build.jvm_revision, "running-ng": build.config,
             }
             for build in chosen
         },

@@ -3,15 +3,16 @@
 sizes a plot. Usage: python -m shardsweep.micro WORK PLUGIN FOLDER"""
 
 import json
+import math
 import re
 import sys
 from pathlib import Path
 
 import pandas as pd
 
-from shardsweep import draw, machine, tables
+from shardsweep import analysis, draw, machine, tables
 from shardsweep.figures import Figure, Series
-from shardsweep.files import write_whole
+from shardsweep.files import replaced, write_whole
 
 
 def rows(path: Path):
@@ -32,15 +33,24 @@ def rows(path: Path):
 
 
 def table(data: pd.DataFrame, plugin: str) -> tables.Table:
-    """The medians of both collectors by benchmark and variant, and the ratio of the plugin to the other."""
-    wide = data.pivot_table(index=["benchmark", "variant"], columns="collector", values="median", sort=False)
-    other = next(name for name in wide.columns if name != plugin)
-    body = [
-        [*key, *(tables.number(each, 2) for each in (row[other], row[plugin], row[plugin] / row[other]))]
-        for key, row in wide.iterrows()
-    ]
+    """The medians of both collectors by benchmark and variant, and the ratio of the plugin to the other, with what can be said
+    of it: JMH's intervals of the means lead to one of their ratio."""
+    numbers = ["median", "score", "error"]
+    wide = data.pivot_table(numbers, index=["benchmark", "variant"], columns="collector", sort=False)
+    other = next(name for name in data["collector"] if name != plugin)
+    body = []
+    for key, row in wide.iterrows():
+        medians = [row["median", each] for each in (other, plugin)]
+        own, others = (
+            (row["score", each] - row["error", each], row["score", each] + row["error", each]) for each in (plugin, other)
+        )
+        low, high = own[0] / others[1], own[1] / others[0] if others[0] > 0 else math.inf
+        said = [tables.number(each, 2) for each in (*medians, medians[1] / medians[0])]
+        body.append([*key, *said, analysis.verdict(low, high)])
+    columns = ["benchmark", "variant", other, plugin, "ratio", "that is"]
     units = ", ".join(dict.fromkeys(data["unit"]))
-    return tables.Table("micro", f"Median {units}", ["benchmark", "variant", other, plugin, "ratio"], body)
+    note = "The last column is of the means, within JMH's intervals of 99.9 % confidence."
+    return tables.Table("micro", f"Median {units}", columns, body, note)
 
 
 def mebibytes(variant: str) -> int | None:
@@ -65,16 +75,16 @@ def by_heap(data: pd.DataFrame) -> Figure:
 
 
 def main(work: Path, plugin: str, folder: Path) -> None:
-    """Writes the results and prints the table."""
+    """Replaces the folder by the results, and prints the table."""
     paths = sorted(work.glob("*.json"), key=lambda path: path.stat().st_mtime)
     data = pd.DataFrame(row for path in paths for row in rows(path))
-    folder.mkdir(parents=True, exist_ok=True)
-    data.round(3).to_csv(folder / "results.csv", index=False)
     text = tables.markdown(table(data, plugin))
-    write_whole(folder / "tables.md", text)
-    machine.record_here(folder / "machine.json")
-    if data["variant"].map(mebibytes).notna().all():
-        draw.files(by_heap(data), folder)
+    with replaced(folder) as new:
+        data.round(3).to_csv(new / "results.csv", index=False)
+        write_whole(new / "tables.md", text)
+        machine.record_here(new / "machine.json")
+        if data["variant"].map(mebibytes).notna().all():
+            draw.files(by_heap(data), new)
     print(text)
 
 

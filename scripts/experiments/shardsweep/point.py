@@ -11,7 +11,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from shardsweep import catalog, grid, machine, minheap, probe
+from shardsweep import catalog, grid, inputs, machine, minheap, probe
 from shardsweep.catalog import Build
 from shardsweep.errors import UserError
 from shardsweep.files import read_json, write_whole
@@ -242,8 +242,8 @@ def _measures(iteration: Iteration) -> list[tuple[str, float, str]]:
             ("faults.major", usage["major"], "count"),
         ]
     measures += [(f"latency.{name}", value / 1000, "ms") for name, value in iteration.latencies.items()]
-    if iteration.pause_cpu is not None:
-        measures.append(("cpu.collector", iteration.pause_cpu, "ms"))
+    if iteration.pause_cpu is not None or not pauses:
+        measures.append(("cpu.collector", iteration.pause_cpu or 0.0, "ms"))
     if iteration.charged is not None:
         measures.append(("charged", iteration.charged, "MiB"))
     if pauses:
@@ -263,7 +263,10 @@ def main(arguments: list[str] | None = None) -> int:
         point = next((point for point in grid.points(whole) if point.id == wanted), None)
         if point is None:
             raise UserError(f"{folder / GRID_FILE} has no point {wanted}")
+        inputs.check_unchanged(folder, whole)
         result = measure(folder, point, whole)
+        # A build that has ended meanwhile has put other files there.
+        inputs.check_unchanged(folder, whole)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps(result, indent=1))
     except UserError as error:

@@ -98,8 +98,9 @@ def _pooled(folders: list[Path]) -> tuple[pd.DataFrame, list[dict]]:
 def _check_committed(facts: list[dict]) -> None:
     """Raises UserError where a build is not what its commit says."""
     for name, build in (build for one in facts for build in one["builds"].items()):
-        if (build.get("revision") or "").endswith("-dirty"):
-            raise UserError(f"{name} was built with changes that no commit has: commit, build and measure again")
+        for what, revision in ((name, build.get("revision")), (f"the JVM of {name}", build.get("jvm"))):
+            if (revision or "").endswith("-dirty"):
+                raise UserError(f"{what} was built with changes that no commit has: commit, build and measure again")
 
 
 def _check_alike(facts: list[dict]) -> None:
@@ -112,6 +113,7 @@ def _check_alike(facts: list[dict]) -> None:
             found.setdefault(f"jars of suite {suite}", set()).add(digest)
         for name, build in one["builds"].items():
             found.setdefault(f"revisions of {name}", set()).add(build.get("revision") or "none")
+            found.setdefault(f"JVMs of {name}", set()).add(build.get("jvm") or "unknown")
     for what, values in found.items():
         if len(values) > 1:
             raise UserError(f"measured on different {what}, {' and '.join(sorted(values))}: not to be pooled")

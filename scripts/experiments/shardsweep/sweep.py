@@ -14,16 +14,15 @@ from pathlib import Path
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from shardsweep import catalog, grid, logs, machine, point, probe, progress, tidy
+from shardsweep import catalog, grid, inputs, logs, machine, point, probe, progress, tidy
 from shardsweep.errors import UserError, last_said
-from shardsweep.files import locked, read_checked, read_json, read_yaml, write_whole
+from shardsweep.files import locked, read_checked, read_yaml, write_whole
 from shardsweep.grid import Grid, Point
 
 WORKFLOW = Path(str(files("shardsweep") / "workflow"))
 RESULTS = "results.csv"
 NOTES = "notes.json"
 MACHINE = "machine.json"
-INPUTS = "inputs.json"
 SWEEPS = catalog.ROOT / "build" / "sweeps"
 STOP_SECONDS = 30
 # Of commits and digests, in the result table.
@@ -69,49 +68,34 @@ def available(wanted: Grid, to_be_built: bool = False) -> tuple[Grid, list[str]]
     return possible, lines
 
 
-def inputs(wanted: Grid) -> dict[str, str]:
-    """What the results of a grid depend on: the grid, the variables of mmtk-core and of our libraries, and digests of the
-    configurations and of each JVM, plugin and jar that it uses."""
-    files = {file for build in catalog.choose(wanted.builds()) for file in build.files}
-    files |= {catalog.jar(experiment.suite) for experiment in wanted.experiments().values()}
-    files |= set(catalog.CONFIGS.glob("*.yml"))
-    digests = {}
-    for file in sorted(files):
-        digests[str(file)] = machine.digest(file)
-    return {"grid": hashlib.sha256(grid.dump(wanted).encode()).hexdigest(), **probe.settings(), **digests}
-
-
 def default_folder(name: str, wanted: Grid) -> Path:
     """A folder below build/sweeps of its own for each state of the inputs: what is built anew is measured anew."""
-    key = hashlib.sha256(json.dumps(inputs(wanted)).encode()).hexdigest()
+    key = hashlib.sha256(json.dumps(inputs.of(wanted)).encode()).hexdigest()
     return SWEEPS / f"{name}-{key[:8]}"
 
 
 def prepare(folder: Path, wanted: Grid) -> None:
     """Makes the folder of a sweep, or checks that it is one of the same grid on the same builds: to be resumed."""
-    now = inputs(wanted)
+    now = inputs.of(wanted)
     if _is_begun(folder, wanted, now):
         return
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / point.GRID_FILE, grid.dump(wanted))
     # Last: a folder with this file is whole.
-    write_whole(folder / INPUTS, json.dumps(now, indent=1))
+    write_whole(folder / inputs.FILE, json.dumps(now, indent=1))
 
 
 def _is_begun(folder: Path, wanted: Grid, now: dict[str, str]) -> bool:
     """Whether the folder holds a sweep of this grid with these inputs; if not, it is one for a new sweep. Raises
     UserError for any other folder."""
-    file, remedy = folder / INPUTS, "choose another folder with --out, or remove it"
-    if not file.exists():
+    if not (folder / inputs.FILE).exists():
         if folder.exists() and not _is_free(folder, wanted):
             raise UserError(f"{folder} is not empty and not a sweep: choose another folder with --out")
         return False
-    before = read_json(file, remedy)
-    changed = next((name for name in {**before, **now} if before.get(name) != now.get(name)), None)
-    if changed == "grid":
-        raise UserError(f"{folder} holds a sweep of another grid: {remedy}")
-    if changed:
-        raise UserError(f"{folder} was measured with another {changed}: {remedy}")
+    name = inputs.changed(inputs.recorded(folder), now)
+    if name:
+        what = "holds a sweep of another grid" if name == inputs.GRID else f"was measured with another {name}"
+        raise UserError(f"{folder} {what}: {inputs.REMEDY}")
     return True
 
 
@@ -144,8 +128,10 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
             )
             try:
                 progress.follow(folder, points, process)
-            except KeyboardInterrupt:
+            except BaseException as error:
                 _stop(process)
+                if not isinstance(error, KeyboardInterrupt):
+                    raise
                 raise UserError(f"interrupted; the same command goes on where it stopped, in {folder}") from None
         if process.returncode != 0 and not any(progress.job_log(folder, each).exists() for each in points):
             said = last_said(log.read_text(errors="replace"))
@@ -217,7 +203,7 @@ def profile_folder(profile: str) -> Path:
 def dry_run(folder: Path, wanted: Grid) -> None:
     """Lists the points of a grid and which of them the folder has already. Writes nothing, and refuses what `prepare`
     does."""
-    _is_begun(folder, wanted, inputs(wanted))
+    _is_begun(folder, wanted, inputs.of(wanted))
     points = grid.points(wanted)
     done = {each.id for each in points if point.result_file(folder, each).exists()}
     for each in points:
@@ -278,7 +264,8 @@ def gather(folder: Path) -> tuple[pd.DataFrame, list[dict]]:
 
 def _origin(build: str, facts: dict, on: dict, jar: str | None) -> dict:
     """What the result table says about where a row is from."""
-    revision = facts["builds"].get(build, {}).get("revision") or facts["revision"]
+    of_build = facts["builds"].get(build, {})
+    revision = of_build.get("revision") or of_build.get("jvm") or facts["revision"]
     return {
         "commit": machine.short(revision, DIGITS),
         "processor": on["processor"],

@@ -289,10 +289,7 @@ def geometric_means(table: pd.DataFrame, baseline: str) -> list[Table]:
     last = timed(table)
     columns, by_build = [], {}
     for metric, title, _ in METRICS:
-        ratios = analysis.relative(last, metric, baseline)
-        if ratios.empty:
-            continue
-        means = analysis.geometric_means(analysis.common(ratios), ["build"])
+        means = analysis.geometric_means(analysis.common(analysis.relative(last, metric, baseline)), ["build"])
         if means.empty:
             continue
         columns.append(title)
@@ -307,8 +304,8 @@ def geometric_means(table: pd.DataFrame, baseline: str) -> list[Table]:
             f"Geometric means relative to {baseline}",
             ["build", *columns],
             rows,
-            "In brackets: the number of cells (benchmark, threads, heap) that every build of the column ran; the "
-            "others count for none.",
+            "In brackets: the number of cells (benchmark, threads, heap) in which every build of the column has more "
+            "than zero; the others count for none.",
         )
     ]
 

@@ -105,6 +105,14 @@ def test_means_are_over_the_cells_that_every_build_ran():
     assert tables.geometric_means(tidy.frame(nothing), "a") == []
 
 
+def test_a_cell_in_which_a_build_has_zero_counts_for_no_build():
+    values = [("a", 10, 4), ("a", 20, 4), ("b", 10, 2), ("b", 20, 0), ("c", 10, 1), ("c", 20, 16)]
+    table = tidy.frame([row(*each, metric="collections") for each in values])
+    (means,) = tables.geometric_means(table, "a")
+    # Over both of its cells, c would have as many as a.
+    assert [cells for cells in means.rows if cells[0] != "a"] == [["b", "0.500 (1)"], ["c", "0.250 (1)"]]
+
+
 def test_factors_have_figures_of_their_own():
     heaps = {("lusearch", 2): 20, ("lusearch", 4): 40, ("xalan", 2): 50, ("xalan", 4): 100}
     rows = [

@@ -251,6 +251,8 @@ def test_a_minheap_whose_next_smaller_heap_was_too_slow_is_marked(tmp_path, resu
     assert [answer.number for answer in found.answers.values()] == ["7", "7+", "7", "1", "1*+"]
     gave_up = '+: in the next smaller heap the JVM gave up: "GC overhead limit exceeded".'
     assert (found.slow("a"), found.slow("b")) == (gave_up, "")
+    assert (found.slow("a", builds=["ms-64k"]), found.slow("a", builds=["ms-4k"])) == ("", gave_up)
+    assert (found.over("a", "ms-64k", "ms-4k"), found.over("b", "ms-64k", "ms-4k")) == ("1.00", "")
     assert found.slow("b", "c") == f"*: in the next smaller heap it was too slow for the time limit. {gave_up}"
     assert found.number("a", "ms-4k") == "7+"
 

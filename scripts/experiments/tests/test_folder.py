@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from shardsweep import catalog, cli, files, grid, machine, point, probe, progress, sweep
+from shardsweep import catalog, cli, files, grid, inputs, machine, point, probe, progress, sweep
 from shardsweep.errors import UserError
 
 CONTENT = {"minheap": {"benchmarks": ["steady"], "builds": ["hotspot-Serial"], "threads": [1, 2]}}
@@ -130,20 +130,70 @@ def test_a_dry_run_refuses_the_folder_of_another_grid_and_writes_nothing(tmp_pat
 
 @pytest.mark.parametrize("name", ["MMTK_THREADS", "SHARDSWEEP_RESET_DELAY"])
 def test_results_depend_on_configurations_and_on_the_variables_that_runs_get(tmp_path, wanted, monkeypatch, name):
-    before = sweep.inputs(wanted)
+    before = inputs.of(wanted)
     assert {str(file) for file in catalog.CONFIGS.glob("*.yml")} < set(before)
     sweep.prepare(tmp_path / "out", wanted)
     monkeypatch.setenv(name, "1")
-    assert sweep.inputs(wanted) == {**before, name: "1"}
+    assert inputs.of(wanted) == {**before, name: "1"}
     with pytest.raises(UserError, match=f"was measured with another {name}"):
         sweep.prepare(tmp_path / "out", wanted)
 
 
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_point_is_not_of_a_jvm_that_took_the_place_of_the_one_the_sweep_began_with(
+    tmp_path, home, wanted, monkeypatch, capsys, when
+):
+    out, file, measured = tmp_path / "out", tmp_path / "result.json", []
+    sweep.prepare(out, wanted)
+    monkeypatch.chdir(out)
+
+    def build(*_):
+        (home / "lib" / "server" / "libjvm.so").write_text("another")
+        return {}
+
+    def measure(*_):
+        measured.append(when)
+        return build()
+
+    monkeypatch.setattr(point, "measure", measure)
+    if when == "before":
+        build()
+    assert point.main([grid.points(wanted)[0].id, str(file)]) == 1
+    assert "libjvm.so has changed since the sweep began: sweep again" in capsys.readouterr().err
+    assert not file.exists() and len(measured) == (when == "meanwhile")
+
+
+def test_a_point_may_be_measured_where_files_lie_elsewhere(tmp_path, wanted, monkeypatch):
+    sweep.prepare(tmp_path / "out", wanted)
+    monkeypatch.setenv("LUSEARCH_JAR", str(tmp_path / "elsewhere.jar"))
+    (tmp_path / "elsewhere.jar").write_text("the same, or not")
+    inputs.check_unchanged(tmp_path / "out", wanted)
+
+
+def test_a_build_is_of_the_revisions_beside_its_jvm_and_its_plugin(home, monkeypatch):
+    monkeypatch.setattr(catalog, "_has_same_jvm", lambda one, other: {one, other} != {"old", "new"})
+    plugins = home / "lib" / "mmtk"
+    (plugins / "libmmtk_ms-64k.so").touch()
+    assert catalog.builds()["hotspot-Serial"].jvm_revision is None
+    for revision, jvm, said in (
+        ("new", "new", ""),
+        ("new", "later", ""),
+        ("old", "new", "plugin ms-64k is of old, the JVM of new, and openjdk/ differs: make jdk plugins"),
+    ):
+        (plugins / "libmmtk_ms-64k.json").write_text(json.dumps({"source_revision": revision}))
+        (home / "lib" / "server" / "libjvm.json").write_text(json.dumps({"source_revision": jvm}))
+        build, serial = (catalog.builds()[name] for name in ("ms-64k", "hotspot-Serial"))
+        assert (build.revision, build.jvm_revision, build.missing) == (revision, jvm, said)
+        assert (serial.revision, serial.jvm_revision, serial.missing) == (None, jvm, "")
+    facts = {"revision": "the checkout's", "builds": {"hotspot-Serial": {"revision": None, "jvm": "new"}}}
+    assert sweep._origin("hotspot-Serial", facts, {"processor": "Fast 1"}, None)["commit"] == "new"
+
+
 def test_results_do_not_depend_on_where_builds_are_kept(wanted, monkeypatch):
-    before = sweep.inputs(wanted)
+    before = inputs.of(wanted)
     monkeypatch.setenv("SHARDSWEEP_CACHE", "/elsewhere")
     assert "SHARDSWEEP_CACHE" not in probe.passed_on()
-    assert sweep.inputs(wanted) == before
+    assert inputs.of(wanted) == before
 
 
 def test_results_depend_on_the_library_that_a_plugin_loads(home):

@@ -197,3 +197,13 @@ def test_a_commit_is_recorded_with_all_its_digits_and_whether_something_was_chan
     assert machine.revision() == measured
     repository.write("policy/a.rs", "not committed")
     assert machine.revision() == f"{measured}-dirty"
+
+
+def test_the_jvm_is_the_same_where_openjdk_is_but_for_its_tests(repository):
+    first, docs, plugin, test, jvm = (
+        repository.commit(name)
+        for name in ("openjdk/a.cpp", "openjdk/README.md", "policy/a.rs", "openjdk/test/A.java", "openjdk/b.cpp")
+    )
+    assert all(catalog._has_same_jvm(first, each) for each in (first, docs, plugin, test, f"{test}-dirty"))
+    assert not catalog._has_same_jvm(first, jvm) and not catalog._has_same_jvm(jvm, test)
+    assert catalog._has_same_jvm(jvm, "0" * 40), "git does not know it"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Reading running-ng's logs, on recorded ones."""
 
+import dataclasses
 import gzip
 import json
 from pathlib import Path
@@ -64,6 +65,14 @@ def test_safepoints_and_processors_of_an_iteration_are_added_up():
     assert measures["time.stopped"] > measures["time.collector"] > measures["time.to-safepoint"]
     # The stand-in's counters are the same at both ends.
     assert (measures["cpu.total"], measures["faults.minor"], measures["cpu.collector"]) == (0, 0, pytest.approx(10))
+
+
+def test_an_iteration_without_a_pause_took_no_processor_time_for_one():
+    timed = dataclasses.replace(read("usage-serial").iterations[-1], collections=(), pause_cpu=None)
+    assert ("cpu.collector", 0, "ms") in point._measures(timed)
+    # Pauses whose processor time the log does not have are another matter.
+    unknown = dataclasses.replace(read("usage-serial").iterations[-1], pause_cpu=None)
+    assert "cpu.collector" not in [name for name, *_ in point._measures(unknown)]
 
 
 def test_latencies_belong_to_the_iteration_whose_requests_they_are_of(tmp_path):

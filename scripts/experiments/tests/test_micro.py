@@ -34,12 +34,28 @@ def work(tmp_path):
 
 
 def test_the_ratio_is_that_of_the_medians(work, tmp_path):
-    write(work, "Serial-1", {"first": 10.0, "second": 4.0}, 1)
-    write(work, "ms-64k-1", {"first": 15.0, "second": 3.0}, 2)
+    write(work, "Serial-1", {"first": 10.0, "second": 4.0, "third": 1.2}, 1)
+    write(work, "ms-64k-1", {"first": 15.0, "second": 3.0, "third": 0.9}, 2)
     micro.main(work, "ms-64k", tmp_path / "to")
     lines = (tmp_path / "to" / "tables.md").read_text().splitlines()
-    assert lines[2] == "| benchmark | variant | Serial | ms-64k | ratio |"
-    assert lines[4:] == ["| first MAP | 1 | 10.00 | 15.00 | 1.50 |", "| second MAP | 1 | 4.00 | 3.00 | 0.75 |"]
+    assert lines[2] == "| benchmark | variant | Serial | ms-64k | ratio | that is |"
+    # The means are greater by 1, give or take a half.
+    assert lines[4:7] == [
+        "| first MAP | 1 | 10.00 | 15.00 | 1.50 | more |",
+        "| second MAP | 1 | 4.00 | 3.00 | 0.75 | undecided |",
+        "| third MAP | 1 | 1.20 | 0.90 | 0.75 | undecided |",
+    ]
+
+
+def test_results_stay_where_a_collector_is_missing(work, tmp_path):
+    write(work, "Serial-1", {"first": 10.0}, 1)
+    write(work, "ms-64k-1", {"first": 15.0}, 2)
+    micro.main(work, "ms-64k", tmp_path / "to")
+    before = {file.name: file.read_bytes() for file in (tmp_path / "to").iterdir()}
+    (work / "ms-64k-1.json").unlink()
+    with pytest.raises(KeyError):
+        micro.main(work, "ms-64k", tmp_path / "to")
+    assert {file.name: file.read_bytes() for file in (tmp_path / "to").iterdir()} == before
 
 
 def test_every_file_is_in_the_csv(work, tmp_path):

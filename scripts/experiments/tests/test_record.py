@@ -77,9 +77,12 @@ def test_a_sweep_that_is_not_at_its_end_is_refused(tmp_path, capsys):
     assert capsys.readouterr().err == f"shardsweep: {folder}: {failed} has failed: the disk is full\n"
 
 
-def test_a_build_without_a_commit_is_refused(tmp_path):
-    folder = swept(tmp_path / "one", 3, 4, builds={"ms-64k": {"revision": "abc-dirty"}})
-    with pytest.raises(UserError, match="ms-64k was built with changes that no commit has"):
+@pytest.mark.parametrize(
+    ("build", "said"), [({"revision": "abc-dirty"}, "ms-64k"), ({"revision": "abc", "jvm": "abc-dirty"}, "the JVM of ms-64k")]
+)
+def test_a_build_without_a_commit_is_refused(tmp_path, build, said):
+    folder = swept(tmp_path / "one", 3, 4, builds={"ms-64k": build})
+    with pytest.raises(UserError, match=f"^{said} was built with changes that no commit has"):
         record.record("minheap", [folder], tmp_path / "results")
     assert not (tmp_path / "results").exists()
 
@@ -110,6 +113,11 @@ def test_an_interruption_leaves_the_data_set_as_it_was(tmp_path, monkeypatch):
         (
             {"builds": {"ms-64k": {"revision": "abc"}}}, {"builds": {"ms-64k": {"revision": "def"}}},
             "different revisions of ms-64k, abc and def",
+        ),
+        (
+            {"builds": {"ms-64k": {"revision": "abc", "jvm": "abc"}}},
+            {"builds": {"ms-64k": {"revision": "abc", "jvm": "def"}}},
+            "different JVMs of ms-64k, abc and def",
         ),
     ],
 )  # fmt: skip

@@ -271,12 +271,27 @@ def test_an_interrupted_sweep_leaves_no_jvm_and_goes_on_where_it_stopped(variabl
     assert table[table.metric == "runs.passed"]["benchmark"].tolist() == ["steady"]
 
 
-def test_a_killed_jvm_is_a_crash_that_the_sweep_reports_at_its_end(variables, tmp_path):
-    out = tmp_path / "out"
+def started_hanging(variables: dict[str, str], out: Path) -> subprocess.Popen:
+    """A sweep into that folder, whose first JVM is at work."""
     arguments = ("minheap", "--benchmarks", "hang", "--builds", "hotspot-Serial", "--threads", "1", "--attempts", "1",
                  "--limit", "60", "--out", out)  # fmt: skip
     process = subprocess.Popen(command(*arguments), env=variables, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: jvms(variables["LUSEARCH_JAR"], "hang"))
+    return process
+
+
+def test_a_terminal_that_closes_stops_the_sweep_and_its_jvm(variables, tmp_path):
+    process = started_hanging(variables, tmp_path / "out")
+    process.send_signal(signal.SIGHUP)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "goes on where it stopped" in said
+    wait_for(lambda: not jvms(variables["LUSEARCH_JAR"], "hang"))
+
+
+def test_a_killed_jvm_is_a_crash_that_the_sweep_reports_at_its_end(variables, tmp_path):
+    out = tmp_path / "out"
+    process = started_hanging(variables, out)
     ((pid, _),) = jvms(variables["LUSEARCH_JAR"], "hang").items()
     os.kill(pid, signal.SIGKILL)
     _, said = process.communicate(timeout=60)
