@@ -112,9 +112,7 @@ def _build(loaded: Configuration, name: str, config: str) -> Build:
     plugin = next((flag.removeprefix(PLUGIN_FLAG) for flag in flags if flag.startswith(PLUGIN_FLAG)), None)
     facts = _facts(_plugin_file(runtime, plugin, "json"), f"plugin BUILD={plugin}") if plugin else {}
     jvm = runtime.home / "lib" / "server" / "libjvm.so"
-    revision, jvm_revision = (
-        each.get("source_revision") for each in (facts, _facts(jvm.with_suffix(".json"), "jdk"))
-    )
+    revision, jvm_revision = (each.get("source_revision") for each in (facts, _facts(jvm.with_suffix(".json"), "jdk")))
     # The block size of a plugin is that of its mark-sweep space, which generational and concurrent mark-sweep have too.
     blocks = facts if plan.endswith("MarkSweep") else {}
     return Build(

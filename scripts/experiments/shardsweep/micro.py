@@ -42,7 +42,8 @@ def table(data: pd.DataFrame, plugin: str) -> tables.Table:
     for key, row in wide.iterrows():
         medians = [row["median", each] for each in (other, plugin)]
         own, others = (
-            (row["score", each] - row["error", each], row["score", each] + row["error", each]) for each in (plugin, other)
+            (row["score", each] - row["error", each], row["score", each] + row["error", each])
+            for each in (plugin, other)
         )
         low, high = own[0] / others[1], own[1] / others[0] if others[0] > 0 else math.inf
         said = [tables.number(each, 2) for each in (*medians, medians[1] / medians[0])]

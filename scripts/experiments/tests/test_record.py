@@ -78,7 +78,8 @@ def test_a_sweep_that_is_not_at_its_end_is_refused(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("build", "said"), [({"revision": "abc-dirty"}, "ms-64k"), ({"revision": "abc", "jvm": "abc-dirty"}, "the JVM of ms-64k")]
+    ("build", "said"),
+    [({"revision": "abc-dirty"}, "ms-64k"), ({"revision": "abc", "jvm": "abc-dirty"}, "the JVM of ms-64k")],
 )
 def test_a_build_without_a_commit_is_refused(tmp_path, build, said):
     folder = swept(tmp_path / "one", 3, 4, builds={"ms-64k": build})
