@@ -9,7 +9,7 @@ mod fake_vm;
 use crate::abi::{self, REMEMBERED};
 use crate::plans::PLANS;
 use fake_vm::{Class, FakeVm, Oop, MIB};
-use mmtk::plan::PlanConstraints;
+use mmtk::plan::{BarrierSelector, PlanConstraints};
 use std::env;
 use std::process::Command;
 
@@ -45,10 +45,16 @@ fn case() -> Option<(FakeVm, &'static PlanConstraints)> {
         .iter()
         .find(|plan| plan.name.to_str() == Ok(name))
         .unwrap();
-    Some((
-        FakeVm::start(name, width == "narrow", 16 * MIB),
-        plan.constraints,
-    ))
+    let vm = FakeVm::start(name, width == "narrow", 16 * MIB);
+    let barrier = plan.constraints.barrier;
+    assert_eq!(
+        (vm.has_object_barrier(), vm.has_snapshot_barrier()),
+        (
+            barrier == BarrierSelector::ObjectBarrier,
+            barrier == BarrierSelector::SATBBarrier
+        )
+    );
+    Some((vm, plan.constraints))
 }
 
 macro_rules! in_case {
@@ -127,18 +133,29 @@ fn live_objects_survive() {
 /// Allocates garbage until there has been one more pause of this kind, and nothing after it.
 fn allocate_until(vm: &mut FakeVm, kind: i32) {
     let before = vm.pauses(kind);
-    while vm.pauses(kind) == before {
+    for _ in 0..MOST_NODES {
+        if vm.pauses(kind) != before {
+            return;
+        }
         vm.alloc(Class::Node).expect("room for a node");
     }
+    panic!("there was no pause of kind {kind}");
 }
+
+/// Many times what fits into the heap.
+const MOST_NODES: usize = 50_000_000;
 
 /// Allocates garbage until there has been a partial collection.
 fn collect_partially(vm: &mut FakeVm) {
     let before = vm.partial_collections();
-    while vm.partial_collections() == before {
+    for _ in 0..MOST_NODES / 1_000 {
+        if vm.partial_collections() != before {
+            vm.set_root(15, None);
+            return;
+        }
         make_list(vm, 15, 0..1_000);
     }
-    vm.set_root(15, None);
+    panic!("there was no partial collection");
 }
 
 /// Checks that it is no matter how many old objects a thread remembers, and how often each: its buffer may be full in between.

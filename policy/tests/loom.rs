@@ -179,7 +179,13 @@ fn a_run_that_comes_back_is_claimed_or_left() {
         let thread = thread::spawn(move || other.give(0..2, true));
         let claimed = pages.claim(Source::Any, wanted(3));
         thread.join().unwrap();
-        assert!(claimed.is_none_or(|run| run.pages == (0..3) && run.dirty == 2));
+        if let Some(run) = &claimed {
+            assert!(run.pages == (0..3) && run.dirty == 2);
+        }
+        let mut all: Vec<usize> = claimed.into_iter().flat_map(|run| run.pages).collect();
+        all.extend(runs(&pages.free_pages()).flatten());
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2, 3]);
     });
 }
 
@@ -332,24 +338,32 @@ fn threads_take_different_fresh_blocks() {
 fn a_huge_page_is_made_while_nobody_has_a_page_of_it() {
     let made = std::sync::atomic::AtomicUsize::new(0);
     let made: &_ = Box::leak(Box::new(made));
+    let is_used = std::sync::atomic::AtomicBool::new(false);
+    let is_used: &_ = Box::leak(Box::new(is_used));
     let back = move |place: PageRange| {
         assert_eq!(place.pages * PAGE_BYTES, HUGE_PAGE_BYTES);
         made.fetch_add(1, SeqCst);
+        assert!(!is_used.load(SeqCst), "what a page of it holds would go");
         thread::yield_now();
+        assert!(!is_used.load(SeqCst), "what a page of it holds would go");
     };
     with_heap_as(
         move |heap| heap.with_huge_pages(back),
         move |heap| {
             made.store(0, SeqCst);
+            is_used.store(false, SeqCst);
             let bin = Bin::holding(1024);
             let mut theirs = Mutator::boxed();
             let other = Arc::clone(&heap);
             let thread = thread::spawn(move || {
                 let mut charged = 0;
-                (theirs.try_alloc(&other, bin, &mut charged), theirs, charged)
+                let cell = theirs.try_alloc(&other, bin, &mut charged);
+                is_used.fetch_or(cell.is_some(), SeqCst);
+                (cell, theirs, charged)
             });
             let (mut mine, mut charged) = (Mutator::boxed(), 0);
             let my_cell = mine.try_alloc(&heap, bin, &mut charged);
+            is_used.fetch_or(my_cell.is_some(), SeqCst);
             let (their_cell, theirs, their_charge) = thread.join().unwrap();
             let page = |cell: Option<usize>| cell.map(|cell| cell / PAGE_BYTES);
             assert_ne!(

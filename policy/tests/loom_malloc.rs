@@ -18,6 +18,8 @@ struct Block {
     /// The heap that the block is in, which is gone once its owner has ended.
     delayed: DelayedFree,
     heap: UnsafeCell<bool>,
+    /// What the header holds, which goes when the block is released.
+    header: UnsafeCell<()>,
 }
 
 impl Block {
@@ -28,6 +30,7 @@ impl Block {
             returned: UnsafeCell::new(Vec::new()),
             delayed: DelayedFree::new(),
             heap: UnsafeCell::new(true),
+            header: UnsafeCell::new(()),
         })
     }
 
@@ -65,6 +68,7 @@ impl Block {
                 // SAFETY: the heap stays while the free is delayed; loom checks that.
                 self.heap.with(|there| assert!(unsafe { *there }));
                 self.delayed.push(cell, |next| self.link(cell, next));
+                self.header.with(|_| ());
                 self.thread_free.delayed();
                 false
             }
@@ -74,6 +78,22 @@ impl Block {
                 self.put_back(cell);
                 true
             }
+        }
+    }
+
+    /// The owner frees what others could not, as a heap does on its generic path.
+    fn free_delayed(&self) {
+        let mut cell = self.delayed.take();
+        while cell != 0 {
+            // SAFETY: the list was taken whole; loom checks that.
+            let next = self.links[cell / 8 - 1].with(|link| unsafe { *link });
+            if self.thread_free.set_delayed(false) {
+                self.link(cell, 0);
+                self.put_back(cell);
+            } else {
+                self.delayed.push(cell, |next| self.link(cell, next));
+            }
+            cell = next;
         }
     }
 
@@ -151,6 +171,25 @@ fn no_free_is_missed_when_a_block_becomes_full() {
         block.put_back_freed(block.thread_free.take());
         thread.join().unwrap();
         block.put_back(block.delayed.take());
+        block.assert_returned(&[8]);
+    });
+}
+
+/// The last cell of a full block is freed, after which its owner releases it.
+#[test]
+fn a_block_stays_while_a_free_is_delayed() {
+    loom::model(|| {
+        let block = Block::new();
+        assert!(block.thread_free.set_delayed(true));
+        let other = Arc::clone(&block);
+        let thread = thread::spawn(move || other.free(8, true));
+        // SAFETY: the block is the caller's; loom checks that.
+        while block.returned.with(|all| unsafe { (*all).is_empty() }) {
+            block.free_delayed();
+            thread::yield_now();
+        }
+        block.header.with_mut(|_| ());
+        thread.join().unwrap();
         block.assert_returned(&[8]);
     });
 }

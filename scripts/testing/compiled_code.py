@@ -29,7 +29,7 @@ NO_INLINING = ["-XX:-ThirdPartyHeapInlineAllocation"]
 
 # The methods whose code a barrier changes. A copy of three elements is a call then, of a stub with the barrier. Clones are new,
 # and whether a Reference refers to something does not make that strong.
-STORES = {"storeField", "storeElement", "compareAndSet", "getAndSet", "copy"}
+STORES = {"storeField", "storeStatic", "storeElement", "compareAndSet", "getAndSet", "copy"}
 BARRIERS = {"StickyMarkSweep": STORES, "ConcurrentMarkSweep": STORES | {"referent"}}
 
 

@@ -50,6 +50,8 @@ build_native_file() {
     libtest-rwx.so) options+=(-z execstack) ;;
   esac
   [[ ! $folder/$name -nt $file || ! $folder/$name -nt $interface ]] || return 0
+  # What does not compile is not there.
+  rm -f "$folder/$name"
   "${compiler[@]}" "${options[@]}" "${NATIVE_OPTIONS[@]}" -o "$folder/$name.tmp" "$file" "${NATIVE_LIBRARIES[@]}" \
     >"$folder/log/$name.log" 2>&1 || return 1
   mv "$folder/$name.tmp" "$folder/$name"

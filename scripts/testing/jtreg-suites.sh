@@ -32,6 +32,7 @@ listed_test() {
   local list=${1#"$ROOT"/} suite path=$3
   suite=$(suite_folder "$1" "$2")
   [[ -e $suite/$path ]] || die "$list names $path, which is not in $suite"
+  grep -rqw --include='*.java' --include='*.sh' '@test' "$suite/$path" || die "$list names $path, in which there is no test"
   ! all_excluded "$suite" "$path" || die "$list names $path, which a ProblemList excludes"
   realpath --no-symlinks "$suite/$path"
 }

@@ -22,6 +22,8 @@ TIMEOUT=60
 # Of Small.java.
 RIGHT='sum 23700'
 # The C library ends a process so when a new thread first uses a thread-local variable and there is no memory for it, with any collector.
+# The launcher says so whatever it was, and names no reason.
+OF_LAUNCHER='^Error: \(Could not create the Java Virtual Machine\|Could not find or load main class\|A fatal exception has occurred\)'
 NO_THREAD_LOCAL_DATA='cannot allocate memory for thread-local data: ABORT'
 need_jdk "$JDK"
 [[ $FIRST =~ ^[1-9][0-9]*$ && ${STEP:=1} =~ ^[1-9][0-9]*$ ]] || die "FIRST ($FIRST) and STEP ($STEP) have to be whole numbers from 1"
@@ -43,7 +45,7 @@ ends_well() {
     return 0
   elif [[ $1 != 1 ]]; then
     reason="ends with exit code $1"
-  elif ! grep -qE 'OutOfMemoryError|[Ii]nsufficient memory|[Cc]annot|[Cc]ould not|[Uu]nable to|[Ff]ailed' "$WORK/log"; then
+  elif ! grep -v "$OF_LAUNCHER" "$WORK/log" | grep -qE 'OutOfMemoryError|[Ii]nsufficient memory|[Cc]annot|[Cc]ould not|[Uu]nable to|[Ff]ailed'; then
     reason="does not say what is missing"
   else
     return 0
@@ -124,7 +126,8 @@ cgroup() {
   local root mib
   root=$(sed -nE 's/^[^ ]+ ([^ ]+) cgroup [^ ]*\bmemory\b.*/\1/p; s/^[^ ]+ ([^ ]+) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
   GROUP=$root/shardsweep-$$
-  if ! mkdir "$GROUP" 2>/dev/null || ! [[ -e $GROUP/memory.max || -e $GROUP/memory.limit_in_bytes ]]; then
+  if [[ ! $root ]] || ! mkdir "$GROUP" 2>/dev/null || ! [[ -e $GROUP/memory.max || -e $GROUP/memory.limit_in_bytes ]]; then
+    [[ ! -d $GROUP ]] || rmdir "$GROUP"
     GROUP=
     say "cgroups cannot be made here: left out"
     return

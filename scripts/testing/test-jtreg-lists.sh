@@ -25,6 +25,8 @@ echo '/* @test */' | tee "$HOTSPOT_SUITE/gc/some/A.java" "$HOTSPOT_SUITE/gc/some
 printf '%s\n' 'gc/some/A.java 1234567 generic-all' 'gc/none/C.java 1234567 generic-all' >"$HOTSPOT_SUITE/ProblemList.txt"
 
 check "a folder of which one test runs may be listed" listed_test a.txt hotspot gc/some
+mkdir "$HOTSPOT_SUITE/gc/empty"
+check "a folder without a test may not be listed" refuses 'there is no test' listed_test a.txt hotspot gc/empty
 check "a test that is excluded may not be listed" refuses 'ProblemList excludes' listed_test a.txt hotspot gc/some/A.java
 check "a folder of which no test runs may not be listed" refuses 'ProblemList excludes' listed_test a.txt hotspot gc/none
 OWN_SUITE=$RUN/own

@@ -18,15 +18,18 @@ import java.util.concurrent.FutureTask;
 public class OldToYoung {
     public static void main(String[] args) throws Exception {
         for (String mode : List.of("-Xint", "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation", "-XX:+TieredCompilation")) {
-            child(mode).variable("MMTK_NURSERY", "Fixed:1048576").mustExitCleanly(0);
-            child(mode, "-XX:-UseCompressedOops").variable("MMTK_NURSERY", "Fixed:1048576").mustExitCleanly(0);
+            run("MMTK_NURSERY", "Fixed:1048576", mode);
+            run("MMTK_NURSERY", "Fixed:1048576", mode, "-XX:-UseCompressedOops");
         }
         // A collection may come with each allocation that the compiled code leaves to the runtime.
-        child("-XX:-TieredCompilation").variable("MMTK_STRESS_FACTOR", "100000").mustExitCleanly(0);
+        run("MMTK_STRESS_FACTOR", "100000", "-XX:-TieredCompilation");
     }
 
-    private static Child child(String... options) {
-        return Child.with(Child.libraryPath(), "-Xmx128m").and(options).main(Main.class);
+    private static void run(String variable, String value, String... options) throws Exception {
+        Child child = Child.with(Child.libraryPath(), "-Xmx128m", "-Xlog:gc").and(options).main(Main.class).variable(variable, value);
+        String log = child.mustExitCleanly(0).out();
+        long partial = log.lines().filter(line -> line.contains("Pause Young")).count();
+        Check.that(partial >= Main.ROUNDS, "partial collections, without which no barrier is needed: " + partial);
     }
 
     public static class Main {

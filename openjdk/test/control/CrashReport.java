@@ -35,9 +35,13 @@ public class CrashReport {
 
     private static void killed(String kind) throws Exception {
         Child child = child(kind);
-        Check.eventually(() -> child.out().contains("running"), "it runs");
-        Tool.run("kill", "-SEGV", Long.toString(child.pid()));
-        report(child);
+        try {
+            Check.eventually(() -> child.out().contains("running"), "it runs");
+            Tool.run("kill", "-SEGV", Long.toString(child.pid()));
+            report(child);
+        } finally {
+            child.kill();
+        }
     }
 
     /** Only the report of a crash in a thread of the VM has a list of threads. */

@@ -22,15 +22,18 @@ public class HarnessStatistics {
     public static void main(String[] args) throws Exception {
         check(Child.with("-Xmx48m").main(Main.class).mustExitCleanly(0).out(), COLLECTIONS);
         Child child = Child.with("-Xmx48m").main(Waiting.class).start();
-        Check.eventually(() -> child.out().contains("running"), "it runs");
-        Check.matches("are not running", child.jcmd("MMTk.harness_end"), "an end before the beginning");
-        Check.matches("Command executed successfully", child.jcmd("MMTk.harness_begin"), "MMTk.harness_begin");
-        Check.matches("has begun already", child.jcmd("MMTk.harness_begin"), "a second beginning");
-        child.jcmd("GC.run");
-        Check.matches("Command executed successfully", child.jcmd("MMTk.harness_end"), "MMTk.harness_end");
-        Check.matches("has begun already", child.jcmd("MMTk.harness_begin"), "a beginning after the end");
-        Check.matches("are not running", child.jcmd("MMTk.harness_end"), "a second end");
-        child.kill();
+        try {
+            Check.eventually(() -> child.out().contains("running"), "it runs");
+            Check.matches("are not running", child.jcmd("MMTk.harness_end"), "an end before the beginning");
+            Check.matches("Command executed successfully", child.jcmd("MMTk.harness_begin"), "MMTk.harness_begin");
+            Check.matches("has begun already", child.jcmd("MMTk.harness_begin"), "a second beginning");
+            child.jcmd("GC.run");
+            Check.matches("Command executed successfully", child.jcmd("MMTk.harness_end"), "MMTk.harness_end");
+            Check.matches("has begun already", child.jcmd("MMTk.harness_begin"), "a beginning after the end");
+            Check.matches("are not running", child.jcmd("MMTk.harness_end"), "a second end");
+        } finally {
+            child.kill();
+        }
         check(child.out(), 1);
     }
 

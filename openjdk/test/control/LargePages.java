@@ -13,6 +13,7 @@ import heap.Child;
 import heap.Heap;
 import heap.Smaps;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,6 +31,9 @@ public class LargePages {
             return;
         }
         int before = reserved();
+        Thread restore = new Thread(() -> restore(before));
+        // If the test is ended from outside.
+        Runtime.getRuntime().addShutdownHook(restore);
         try {
             reserve(48);
             if (reserved() != 48) {
@@ -47,6 +51,15 @@ public class LargePages {
             run(HUGE, 3 * HUGE, "-Xms7m", "-XX:+AlwaysPreTouch");
         } finally {
             reserve(before);
+            Runtime.getRuntime().removeShutdownHook(restore);
+        }
+    }
+
+    private static void restore(int pages) {
+        try {
+            reserve(pages);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

@@ -20,7 +20,7 @@ public class LogFormat {
             "\\[[0-9.]+s\\]\\[info *\\]\\[gc *\\] GC\\((\\d+)\\) Pause (Full|Young) \\(([^()]+(?:\\(\\))?)\\) (\\d+)M->(\\d+)M\\((\\d+)M\\) \\d+\\.\\d{3}ms");
 
     private static final boolean THIRD_PARTY = Child.optionsUnderTest().contains("-XX:+UseThirdPartyHeap");
-    private static final boolean GENERATIONS = Child.optionsUnderTest().stream().anyMatch(option -> option.matches(".*plan=(Gen|Sticky).*"));
+    private static final boolean GENERATIONS = Child.hasGenerations();
 
     private static final boolean OWN_POLICY = Child.hasOwnPolicy();
     private static final Pattern RELEASE = Pattern.compile("release \\d+\\.\\d{3}ms, \\d+ pages uncharged");

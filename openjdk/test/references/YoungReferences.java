@@ -23,9 +23,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 public class YoungReferences {
     public static void main(String[] args) throws Exception {
         for (String mode : List.of("-XX:+TieredCompilation", "-Xint", "-XX:-UseCompressedOops")) {
-            Child.with(mode, "-Xmx128m").main(Main.class).variable("MMTK_NURSERY", "Fixed:1048576").mustExitCleanly(0);
+            run(mode, "MMTK_NURSERY", "Fixed:1048576");
         }
-        Child.with("-Xmx128m").main(Main.class).variable("MMTK_STRESS_FACTOR", "200000").mustExitCleanly(0);
+        run("-XX:+TieredCompilation", "MMTK_STRESS_FACTOR", "200000");
+    }
+
+    private static void run(String mode, String variable, String value) throws Exception {
+        Child child = Child.with(mode, "-Xmx128m", "-Xlog:gc").main(Main.class).variable(variable, value).mustExitCleanly(0);
+        if (Child.hasGenerations()) {
+            Check.matches("Pause Young", child.out(), "partial collections");
+        }
     }
 
     public static class Main {

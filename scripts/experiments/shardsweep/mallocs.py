@@ -170,7 +170,8 @@ def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, 
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0 or not done.stdout.strip():
         what = f"{program} {threads} {operations} on {library or 'the C library'}"
-        raise UserError(f"{what} ends with {done.returncode}: {done.stderr.strip()}")
+        said = f"{what} ends with {done.returncode}: {done.stderr.strip()}"
+        raise UserError(f"{said}; the same command goes on where it stopped")
     *micros, peak = done.stderr.split()
     return done.stdout.strip(), (*(f"{int(each) / 1e6:.6f}" for each in micros), peak)
 

@@ -18,6 +18,7 @@ class Sites {
     }
 
     private static final VarHandle FIELD;
+    private static Object fixed;
 
     static {
         try {
@@ -45,6 +46,10 @@ class Sites {
 
     static void storeField(Holder holder, Object value) {
         holder.field = value;
+    }
+
+    static void storeStatic(Object value) {
+        fixed = value;
     }
 
     static void storeElement(Object[] array, int index, Object value) {

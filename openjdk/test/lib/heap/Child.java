@@ -18,7 +18,8 @@ import java.util.stream.Stream;
  * What it prints is kept in files there, so that it never waits for a reader.
  */
 public final class Child {
-    private static final int TIMEOUT_SECONDS = 120;
+    /** Half of what jtreg gives a test that asks for no more: what hangs is told by us. */
+    private static final long TIMEOUT_SECONDS = (long) (60 * Double.parseDouble(System.getProperty("test.timeout.factor", "1")));
 
     private final List<String> command = new ArrayList<>();
     private final Map<String, String> environment = new TreeMap<>();
@@ -47,6 +48,11 @@ public final class Child {
     /** Whether the options under test choose a plugin with the policy of this project. */
     public static boolean hasOwnPolicy() {
         return optionsUnderTest().stream().anyMatch(option -> option.startsWith("-XX:ThirdPartyHeapPlugin=ms-"));
+    }
+
+    /** Whether they choose a plan whose collections look at new objects alone, most of them. */
+    public static boolean hasGenerations() {
+        return optionsUnderTest().stream().anyMatch(option -> option.matches(".*plan=(Gen|Sticky).*"));
     }
 
     /** The option by which a child finds the native libraries of the tests. */
@@ -91,6 +97,8 @@ public final class Child {
         System.out.println("child: " + environment + " " + String.join(" ", command));
         try {
             process = builder.start();
+            // If the test is ended from outside.
+            Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
             process.getOutputStream().close();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
