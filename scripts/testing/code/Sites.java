@@ -97,6 +97,7 @@ class Sites {
             storeNumber(holder, i);
             load(holder);
             storeField(holder, value);
+            storeStatic(value);
             storeElement(array, i & 3, value);
             compareAndSet(holder, value, value);
             getAndSet(holder, value);
