@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from shardsweep import analysis, draw, machine, tables
+from shardsweep.errors import UserError
 from shardsweep.figures import Figure, Series
 from shardsweep.files import replaced, write_whole
 
@@ -76,9 +77,12 @@ def by_heap(data: pd.DataFrame) -> Figure:
 
 
 def main(work: Path, plugin: str, folder: Path) -> None:
-    """Replaces the folder by the results, and prints the table."""
+    """Replaces the folder by the results, and prints the table. Raises UserError unless both collectors were measured."""
     paths = sorted(work.glob("*.json"), key=lambda path: path.stat().st_mtime)
     data = pd.DataFrame(row for path in paths for row in rows(path))
+    measured = set(data["collector"]) if paths else set()
+    if len(measured) != 2 or plugin not in measured:
+        raise UserError(f"{work} has results of {', '.join(sorted(measured)) or 'nothing'}, not of {plugin} and another")
     text = tables.markdown(table(data, plugin))
     with replaced(folder) as new:
         data.round(3).to_csv(new / "results.csv", index=False)
@@ -90,4 +94,7 @@ def main(work: Path, plugin: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
+    try:
+        main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
+    except UserError as error:
+        sys.exit(f"micro: error: {error}")

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from shardsweep import micro
+from shardsweep.errors import UserError
 
 
 def write(folder, name, medians, age):
@@ -53,7 +54,7 @@ def test_results_stay_where_a_collector_is_missing(work, tmp_path):
     micro.main(work, "ms-64k", tmp_path / "to")
     before = {file.name: file.read_bytes() for file in (tmp_path / "to").iterdir()}
     (work / "ms-64k-1.json").unlink()
-    with pytest.raises(KeyError):
+    with pytest.raises(UserError, match="has results of Serial, not of ms-64k and another"):
         micro.main(work, "ms-64k", tmp_path / "to")
     assert {file.name: file.read_bytes() for file in (tmp_path / "to").iterdir()} == before
 
