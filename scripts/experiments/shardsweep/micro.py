@@ -82,7 +82,8 @@ def main(work: Path, plugin: str, folder: Path) -> None:
     data = pd.DataFrame(row for path in paths for row in rows(path))
     measured = set(data["collector"]) if paths else set()
     if len(measured) != 2 or plugin not in measured:
-        raise UserError(f"{work} has results of {', '.join(sorted(measured)) or 'nothing'}, not of {plugin} and another")
+        found = ", ".join(sorted(measured)) or "nothing"
+        raise UserError(f"{work} has results of {found}, not of {plugin} and another")
     text = tables.markdown(table(data, plugin))
     with replaced(folder) as new:
         data.round(3).to_csv(new / "results.csv", index=False)
