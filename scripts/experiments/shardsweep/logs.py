@@ -108,6 +108,8 @@ _PAUSE_CPU = re.compile(
     r"^\[[\d.]+s\]\[info\s*\]\[gc,cpu\s*\] GC\(\d+\) User=(?P<user>[\d.]+)s Sys=(?P<system>[\d.]+)s "
 )
 _USAGE = re.compile(r"^===== Shardsweep usage (?P<counters>\S.*\S) =====$")
+# A line of the benchmark's, of which the end has not been written when the JVM writes one of its own.
+_CUT = re.compile(r"(?<= =====)(?=\[[\d.]+s\]\[)")
 _LATENCY = re.compile(r"^===== Shardsweep latency usec (?P<kinds>\S.*\S) =====$")
 _MIB = {"B": 1 / (1 << 20), "K": 1 / 1024, "M": 1.0, "G": 1024.0}
 
@@ -135,7 +137,7 @@ def _invocation(text: str) -> Invocation:
         )
     command = marks[0]["start"]["command"]
     # The part before the mark lists the machine's processes and variables: any word may occur there.
-    output = text.partition(MARK)[2].partition("\n")[2]
+    output = _CUT.sub("\n", text.partition(MARK)[2].partition("\n")[2])
     if len(marks) < 2:
         return Invocation(command, Outcome.ERROR, "interrupted before the JVM ended")
     end = marks[-1]

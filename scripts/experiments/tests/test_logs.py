@@ -93,6 +93,18 @@ def test_latencies_belong_to_the_iteration_whose_requests_they_are_of(tmp_path):
     assert not any(name.startswith("latency.") for name in measures[0])
 
 
+def test_a_line_whose_end_comes_after_one_of_the_jvm_is_read(tmp_path):
+    text = (LOGS / "usage-serial.log").read_text()
+    safepoint = next(line for line in text.splitlines(keepends=True) if "[safepoint" in line)
+    cut = tmp_path / "cut.log"
+    said = "heap 14802 ====="
+    assert text.count(said) == 1
+    cut.write_text(text.replace(said, said + safepoint))
+    (run,), whole = logs.read(cut), read("usage-serial").iterations[-1]
+    # The JVM's line is of this iteration or the one before it.
+    assert (run.iterations[-1].usage, run.iterations[-1].charged) == (whole.usage, whole.charged)
+
+
 def test_without_the_benchmarks_word_what_is_charged_is_not_told(tmp_path):
     text = (LOGS / "usage-serial.log").read_text()
     silent = tmp_path / "silent.log"
