@@ -29,9 +29,9 @@ need_jdk() {
   [[ -x $1/bin/java ]] || die "there is no JDK in ${1#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
 }
 
-# need_plugin JDK PLUGIN: dies unless that JDK has the plugin of that name, or there is a file of that path.
+# need_plugin JDK PLUGIN: dies unless that JDK has the plugin of that name.
 need_plugin() {
-  [[ -e $1/lib/mmtk/libmmtk_$2.so || -e $2 ]] || die "there is no plugin $2: run \`make plugin BUILD=$2\` first"
+  [[ -e $1/lib/mmtk/libmmtk_$2.so ]] || die "there is no plugin $2: run \`make plugin BUILD=$2\` first"
 }
 
 # need_benchmark JDK: dies unless that JDK below build/ and the benchmark are built.

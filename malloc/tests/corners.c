@@ -45,6 +45,12 @@ static int holds(const unsigned char *at, size_t bytes, unsigned seed) {
   return 1;
 }
 
+// To one GiB of addresses.
+static void limit_memory(void) {
+  struct rlimit limit = {1 << 30, 1 << 30};
+  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
 // Without malloc, of which there may be none.
 static size_t resident_kib(void) {
   char text[100] = "";
@@ -208,8 +214,7 @@ static void realloc_every_way(void) {
 }
 
 static void no_memory(void) {
-  struct rlimit limit = {1 << 30, 1 << 30};
-  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  limit_memory();
   static const size_t sizes[] = {24, 1000, 30000, 100000, 3 << 20, 40 << 20};
   for (int round = 0; round < 2; round++)
     for (int i = 0; i < 6; i++) {
@@ -232,8 +237,7 @@ static void no_memory(void) {
 
 // What is freed is there for a cell of another size.
 static void no_memory_but_of_other_sizes(void) {
-  struct rlimit limit = {1 << 30, 1 << 30};
-  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  limit_memory();
   void **list = NULL, **p;
   for (size_t size = 16; size <= 8 << 10; size += (size / 8 + 15) & ~(size_t)15)
     for (size_t bytes = 0; bytes < 6 << 20; bytes += size) {
@@ -260,8 +264,7 @@ static void *free_half(void *parts) {
 // Nor does it matter that another thread frees it, in blocks that no allocation looks at.
 static void no_memory_but_what_others_freed(void) {
   static void *parts[PARTS + 1];
-  struct rlimit limit = {1 << 30, 1 << 30};
-  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  limit_memory();
   for (int i = 0; i < PARTS; i++) CHECK(parts[i] = hide(malloc(PART)));
   for (int half = 0; half < 2; half++) {
     pthread_t thread;
@@ -287,9 +290,8 @@ static void *leaves_a_few_cells(void *unused) {
 // Nor does it matter that the thread has ended that freed it.
 static void no_memory_but_what_a_thread_left(void) {
   static const size_t fills[] = {3 << 20, 100000, 10000, 200};
-  struct rlimit limit = {1 << 30, 1 << 30};
   pthread_t thread;
-  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  limit_memory();
   CHECK(pthread_create(&thread, NULL, leaves_a_few_cells, NULL) == 0 && pthread_join(thread, NULL) == 0);
   for (int i = 0; i < 4; i++)
     while (hide(malloc(fills[i]))) {
@@ -332,8 +334,7 @@ static void *shrink(void *unused) {
 // What gets shorter needs no more memory, in the thread that allocated it and in another.
 static void no_memory_to_shrink(void) {
   static const size_t fills[] = {1 << 20, 70000, 10000};
-  struct rlimit limit = {1 << 30, 1 << 30};
-  CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  limit_memory();
   CHECK(sem_init(&started, 0, 0) == 0 && sem_init(&filled, 0, 0) == 0);
   for (int elsewhere = 1; elsewhere >= 0; elsewhere--) {
     void **list = NULL, **p;

@@ -130,32 +130,29 @@ fn live_objects_survive() {
     assert_eq!(vm.element(small, 9), list);
 }
 
-/// Allocates garbage until there has been one more pause of this kind, and nothing after it.
-fn allocate_until(vm: &mut FakeVm, kind: i32) {
+/// Allocates so many nodes at a time until there has been one more pause of this kind. Many times what fits into the heap is enough.
+fn until_pause(vm: &mut FakeVm, kind: i32, nodes: usize, mut allocate: impl FnMut(&mut FakeVm)) {
     let before = vm.pauses(kind);
-    for _ in 0..MOST_NODES {
+    for _ in 0..50_000_000 / nodes {
         if vm.pauses(kind) != before {
             return;
         }
-        vm.alloc(Class::Node).expect("room for a node");
+        allocate(vm);
     }
     panic!("there was no pause of kind {kind}");
 }
 
-/// Many times what fits into the heap.
-const MOST_NODES: usize = 50_000_000;
+/// Allocates garbage until there has been one more pause of this kind, and nothing after it.
+fn allocate_until(vm: &mut FakeVm, kind: i32) {
+    until_pause(vm, kind, 1, |vm| {
+        vm.alloc(Class::Node).expect("room for a node");
+    });
+}
 
 /// Allocates garbage until there has been a partial collection.
 fn collect_partially(vm: &mut FakeVm) {
-    let before = vm.partial_collections();
-    for _ in 0..MOST_NODES / 1_000 {
-        if vm.partial_collections() != before {
-            vm.set_root(15, None);
-            return;
-        }
-        make_list(vm, 15, 0..1_000);
-    }
-    panic!("there was no partial collection");
+    until_pause(vm, abi::PAUSE_PARTIAL, 1_000, |vm| make_list(vm, 15, 0..1_000));
+    vm.set_root(15, None);
 }
 
 /// Checks that it is no matter how many old objects a thread remembers, and how often each: its buffer may be full in between.

@@ -7,7 +7,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use loom::sync::Arc;
 use loom::thread;
-use shardsweep_policy::pages::{runs, Pages, Source, Wanted};
+use shardsweep_policy::pages::{runs, Claimed, Pages, Source, Wanted};
 use shardsweep_policy::stack::{Chain, Link, Links, Stack, NONE};
 use shardsweep_policy::sync::AtomicU32;
 use shardsweep_policy::*;
@@ -148,6 +148,14 @@ fn wanted(pages: usize) -> Wanted {
     }
 }
 
+/// The pages that were claimed, and those that are free, in order: each once if each has one owner.
+fn all_of<const N: usize>(pages: &Pages, claimed: [Option<Claimed>; N]) -> Vec<usize> {
+    let claimed = claimed.into_iter().flatten().flat_map(|run| run.pages);
+    let mut all: Vec<usize> = claimed.chain(runs(&pages.free_pages()).flatten()).collect();
+    all.sort_unstable();
+    all
+}
+
 /// Two threads claim runs that overlap, of which one fits twice: each page has one owner.
 #[test]
 fn a_page_is_claimed_once() {
@@ -158,14 +166,7 @@ fn a_page_is_claimed_once() {
         let thread = thread::spawn(move || other.claim(Source::Any, wanted(2)));
         let mine = pages.claim(Source::Any, wanted(3));
         let theirs = thread.join().unwrap();
-        let mut owned: Vec<usize> = [mine, theirs]
-            .into_iter()
-            .flatten()
-            .flat_map(|run| run.pages)
-            .collect();
-        owned.extend(runs(&pages.free_pages()).flatten());
-        owned.sort_unstable();
-        assert_eq!(owned, [0, 1, 2, 3, 4]);
+        assert_eq!(all_of(&pages, [mine, theirs]), [0, 1, 2, 3, 4]);
     });
 }
 
@@ -182,10 +183,7 @@ fn a_run_that_comes_back_is_claimed_or_left() {
         if let Some(run) = &claimed {
             assert!(run.pages == (0..3) && run.dirty == 2);
         }
-        let mut all: Vec<usize> = claimed.into_iter().flat_map(|run| run.pages).collect();
-        all.extend(runs(&pages.free_pages()).flatten());
-        all.sort_unstable();
-        assert_eq!(all, [0, 1, 2, 3]);
+        assert_eq!(all_of(&pages, [claimed]), [0, 1, 2, 3]);
     });
 }
 

@@ -5,7 +5,7 @@
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use loom::thread;
+use loom::thread::{self, JoinHandle};
 use shardsweep_policy::spare::Spare;
 use shardsweep_policy::thread_free::{DelayedFree, Freed, Pushed, ThreadFree};
 
@@ -32,6 +32,13 @@ impl Block {
             heap: UnsafeCell::new(true),
             header: UnsafeCell::new(()),
         })
+    }
+
+    /// One that is on the full list: the next free is delayed.
+    fn full() -> Arc<Block> {
+        let block = Block::new();
+        assert!(block.thread_free.set_delayed(true));
+        block
     }
 
     fn link(&self, cell: usize, next: usize) {
@@ -121,14 +128,17 @@ impl Block {
     }
 }
 
+/// Another thread frees a cell. Whether it owns the block then.
+fn free_elsewhere(block: &Arc<Block>, cell: usize, may_claim: bool) -> JoinHandle<bool> {
+    let block = Arc::clone(block);
+    thread::spawn(move || block.free(cell, may_claim))
+}
+
 #[test]
 fn the_owner_takes_what_two_threads_free() {
     loom::model(|| {
         let block = Block::new();
-        let threads = [8, 16].map(|cell| {
-            let block = Arc::clone(&block);
-            thread::spawn(move || block.free(cell, true))
-        });
+        let threads = [8, 16].map(|cell| free_elsewhere(&block, cell, true));
         block.put_back_freed(block.thread_free.take());
         for thread in threads {
             assert!(!thread.join().unwrap());
@@ -142,12 +152,8 @@ fn the_owner_takes_what_two_threads_free() {
 #[test]
 fn a_full_block_delays_the_first_free() {
     loom::model(|| {
-        let block = Block::new();
-        assert!(block.thread_free.set_delayed(true));
-        let threads = [8, 16].map(|cell| {
-            let block = Arc::clone(&block);
-            thread::spawn(move || block.free(cell, true))
-        });
+        let block = Block::full();
+        let threads = [8, 16].map(|cell| free_elsewhere(&block, cell, true));
         block.put_back(block.delayed.take());
         for thread in threads {
             thread.join().unwrap();
@@ -165,8 +171,7 @@ fn a_full_block_delays_the_first_free() {
 fn no_free_is_missed_when_a_block_becomes_full() {
     loom::model(|| {
         let block = Block::new();
-        let other = Arc::clone(&block);
-        let thread = thread::spawn(move || other.free(8, true));
+        let thread = free_elsewhere(&block, 8, true);
         assert!(block.thread_free.set_delayed(true));
         block.put_back_freed(block.thread_free.take());
         thread.join().unwrap();
@@ -179,10 +184,8 @@ fn no_free_is_missed_when_a_block_becomes_full() {
 #[test]
 fn a_block_stays_while_a_free_is_delayed() {
     loom::model(|| {
-        let block = Block::new();
-        assert!(block.thread_free.set_delayed(true));
-        let other = Arc::clone(&block);
-        let thread = thread::spawn(move || other.free(8, true));
+        let block = Block::full();
+        let thread = free_elsewhere(&block, 8, true);
         // SAFETY: the block is the caller's; loom checks that.
         while block.returned.with(|all| unsafe { (*all).is_empty() }) {
             block.free_delayed();
@@ -197,10 +200,8 @@ fn a_block_stays_while_a_free_is_delayed() {
 #[test]
 fn a_heap_stays_while_a_free_is_delayed() {
     loom::model(|| {
-        let block = Block::new();
-        assert!(block.thread_free.set_delayed(true));
-        let other = Arc::clone(&block);
-        let thread = thread::spawn(move || other.free(8, false));
+        let block = Block::full();
+        let thread = free_elsewhere(&block, 8, false);
         block.end();
         thread.join().unwrap();
         if let Some(freed) = block.thread_free.claim() {
@@ -216,10 +217,7 @@ fn an_abandoned_block_gets_one_owner() {
     loom::model(|| {
         let block = Block::new();
         block.end();
-        let threads = [8, 16].map(|cell| {
-            let block = Arc::clone(&block);
-            thread::spawn(move || block.free(cell, true))
-        });
+        let threads = [8, 16].map(|cell| free_elsewhere(&block, cell, true));
         let adopted = block.thread_free.claim();
         if let Some(freed) = adopted {
             block.put_back_freed(freed);
@@ -237,12 +235,9 @@ fn no_cell_is_lost_when_the_owner_ends() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let block = Block::new();
-        assert!(block.thread_free.set_delayed(true));
-        let threads = [(8, true), (16, false)].map(|(cell, may_claim)| {
-            let block = Arc::clone(&block);
-            thread::spawn(move || block.free(cell, may_claim))
-        });
+        let block = Block::full();
+        let threads = [(8, true), (16, false)]
+            .map(|(cell, may_claim)| free_elsewhere(&block, cell, may_claim));
         block.end();
         for thread in threads {
             thread.join().unwrap();

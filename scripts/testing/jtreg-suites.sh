@@ -32,7 +32,7 @@ listed_test() {
   local list=${1#"$ROOT"/} suite path=$3
   suite=$(suite_folder "$1" "$2")
   [[ -e $suite/$path ]] || die "$list names $path, which is not in $suite"
-  grep -rqw --include='*.java' --include='*.sh' '@test' "$suite/$path" || die "$list names $path, in which there is no test"
+  [[ -n $(tests_in "$suite" "$path") ]] || die "$list names $path, in which there is no test"
   ! all_excluded "$suite" "$path" || die "$list names $path, which a ProblemList excludes"
   realpath --no-symlinks "$suite/$path"
 }
@@ -46,13 +46,16 @@ problem_lists() {
   done
 }
 
+# tests_in SUITE PATH: prints the tests in PATH, by their paths in the suite.
+tests_in() { (cd "$1" && grep -rlw --include='*.java' --include='*.sh' '@test' "$2" | sort); }
+
 # all_excluded SUITE PATH: whether each test in PATH is left out on every platform. A list that names it would promise a test that
 # never runs.
 all_excluded() {
   local lists tests
   mapfile -t lists < <(problem_lists)
-  tests=$(cd "$1" && grep -rlw --include='*.java' --include='*.sh' '@test' "$2" | sort)
-  [[ -n $tests ]] && [[ -z $(comm -23 <(echo "$tests") <(sed -n 's/ .*generic-all.*//p' "${lists[@]}" | sort)) ]]
+  tests=$(tests_in "$1" "$2")
+  [[ -z $(comm -23 <(echo "$tests") <(sed -n 's/ .*generic-all.*//p' "${lists[@]}" | sort)) ]]
 }
 
 # list_lines LIST: prints the lines that name tests.

@@ -42,7 +42,7 @@ check_input() {
   need_jdk "$JDK"
   find_suites "$JDK"
   NATIVE=$OUT/jtreg/native-$(basename "$IMAGE")
-  [[ $PLUGIN == none ]] || need_plugin "$JDK" "$PLUGIN"
+  [[ $PLUGIN == none || -e $PLUGIN ]] || need_plugin "$JDK" "$PLUGIN"
   "$JDK/bin/java" "${OPTIONS[@]}" -version >/dev/null || die "the JVM does not start with these options"
 }
 

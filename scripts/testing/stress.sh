@@ -36,7 +36,8 @@ LOGS=$OUT/stress
 [[ $RUNS =~ ^[1-9][0-9]*$ && $FIRST =~ ^[1-9][0-9]*$ && $SEED =~ ^[0-9]+$ ]] ||
   die "RUNS ($RUNS) and FIRST ($FIRST) have to be whole numbers from 1, SEED ($SEED) from 0"
 need_benchmark "$JDK"
-for plugin in "${PLUGINS[@]}"; do need_plugin "$JDK" "$plugin"; done
+# One may be a path.
+for plugin in "${PLUGINS[@]}"; do [[ -e $plugin ]] || need_plugin "$JDK" "$plugin"; done
 
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT

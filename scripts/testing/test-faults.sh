@@ -21,9 +21,9 @@ FIRST=${FIRST:-1}
 TIMEOUT=60
 # Of Small.java.
 RIGHT='sum 23700'
-# The C library ends a process so when a new thread first uses a thread-local variable and there is no memory for it, with any collector.
 # The launcher says so whatever it was, and names no reason.
 OF_LAUNCHER='^Error: \(Could not create the Java Virtual Machine\|Could not find or load main class\|A fatal exception has occurred\)'
+# The C library ends a process so when a new thread first uses a thread-local variable and there is no memory for it, with any collector.
 NO_THREAD_LOCAL_DATA='cannot allocate memory for thread-local data: ABORT'
 need_jdk "$JDK"
 [[ $FIRST =~ ^[1-9][0-9]*$ && ${STEP:=1} =~ ^[1-9][0-9]*$ ]] || die "FIRST ($FIRST) and STEP ($STEP) have to be whole numbers from 1"

@@ -629,11 +629,6 @@ impl FakeVm {
         WRONGLY_WAITED_FOR.load(Ordering::SeqCst)
     }
 
-    /// How many collections there have been that were partial.
-    pub fn partial_collections(&self) -> usize {
-        self.pauses(abi::PAUSE_PARTIAL)
-    }
-
     /// How many collections there have been.
     pub fn collections(&self) -> usize {
         SAFEPOINT_COUNT.load(Ordering::SeqCst)

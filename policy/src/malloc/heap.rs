@@ -7,12 +7,11 @@ use super::cell;
 use super::chunk::{block_of, BLOCK_ALIGN, MIN_BLOCK_PAGES};
 use super::queue::Queue;
 use super::secure::{self, Numbers, Wrong, GUARD_PAGES};
-use super::{abandoned, large, os, release, sizes, thread};
+use super::{abandoned, deferred_free, large, os, release, sizes, thread};
 use crate::size_class::{Bin, MAX_BINS, SMALL_BYTES};
 use crate::thread_free::{DelayedFree, Freed};
 use std::cell::Cell;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{fence, AtomicPtr, AtomicUsize};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Calls of the generic path for which a bin keeps its only block although it is empty.
 const RETIRE_CALLS: u8 = 16;
@@ -26,57 +25,6 @@ const SHORT_CELLS: u32 = 512;
 const CALLS_PER_LOOK: u64 = 64;
 /// Generic calls between collections of blocks that no allocation looks at.
 const CALLS_PER_COLLECTION: u64 = 10_000;
-
-/// What the program does at each call of the generic path: see [`set_deferred_free`].
-pub type DeferredFree = extern "C" fn(force: bool, heartbeat: u64, argument: *mut std::ffi::c_void);
-
-static DEFERRED_FREE: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
-static DEFERRED_ARGUMENT: AtomicPtr<std::ffi::c_void> = AtomicPtr::new(std::ptr::null_mut());
-/// Counts how often the two began and ended to be changed: odd meanwhile.
-static DEFERRED_CHANGES: AtomicUsize = AtomicUsize::new(0);
-
-/// Has `hook` called with `argument` at each call of the generic path of any heap, which happens after a bounded number of
-/// allocations. Its `heartbeat` counts those calls of the thread; `force` asks it to free all it can. It may
-/// allocate and free, but not end the heap that is allocated from, and is not called again meanwhile. When this returns, another
-/// thread may still be in a call of the hook before.
-pub fn set_deferred_free(hook: Option<DeferredFree>, argument: *mut std::ffi::c_void) {
-    let begin = |changes| (changes % 2 == 0).then_some(changes + 1);
-    while DEFERRED_CHANGES
-        .fetch_update(Acquire, Relaxed, begin)
-        .is_err()
-    {
-        std::thread::yield_now();
-    }
-    fence(Release);
-    DEFERRED_ARGUMENT.store(argument, Relaxed);
-    let hook = hook.map_or(std::ptr::null_mut(), |hook| hook as *mut ());
-    DEFERRED_FREE.store(hook, Relaxed);
-    DEFERRED_CHANGES.fetch_add(1, Release);
-}
-
-/// In the child of a fork: a thread that was setting the hook is not there to end it. Then there is none.
-pub(crate) fn forget_deferred_change() {
-    if DEFERRED_CHANGES.load(Relaxed) % 2 != 0 {
-        DEFERRED_FREE.store(std::ptr::null_mut(), Relaxed);
-        DEFERRED_CHANGES.fetch_add(1, Release);
-    }
-}
-
-/// The hook and its argument. None if there is no hook, or where another is being set, whose turn is the next call.
-fn deferred_free() -> Option<(DeferredFree, *mut std::ffi::c_void)> {
-    if DEFERRED_FREE.load(Relaxed).is_null() {
-        return None;
-    }
-    let changes = DEFERRED_CHANGES.load(Acquire);
-    let (hook, argument) = (DEFERRED_FREE.load(Relaxed), DEFERRED_ARGUMENT.load(Relaxed));
-    fence(Acquire);
-    if hook.is_null() || changes % 2 != 0 || changes != DEFERRED_CHANGES.load(Relaxed) {
-        return None;
-    }
-    // SAFETY: `set_deferred_free` stored a function of this type.
-    let hook = unsafe { std::mem::transmute::<*mut (), DeferredFree>(hook) };
-    Some((hook, argument))
-}
 
 /// The blocks from which one thread allocates. A thread has one by default, and as many more as it makes.
 pub struct Heap {
@@ -248,7 +196,7 @@ impl Heap {
 
     /// Calls the hook, unless it is being called in this thread, whose default heap this is.
     pub(crate) fn call_deferred_free(&self, force: bool) {
-        let Some((hook, argument)) = deferred_free() else {
+        let Some((hook, argument)) = deferred_free::hook() else {
             return;
         };
         if !self.in_deferred_free.replace(true) {
@@ -314,7 +262,7 @@ impl Heap {
         found
     }
 
-    /// A block with free cells is not the first of its bin any more: it stays no longer if it is empty.
+    /// Another block becomes the first of the bin: this one goes if it is empty.
     fn pass_over(&self, block: &Block) {
         if block.retire.replace(0) != 0 && block.used.get() == 0 {
             self.remove(block);
@@ -607,27 +555,5 @@ impl Heap {
             .iter()
             .flat_map(Queue::iter)
             .chain(self.full.iter())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    extern "C" fn hook(_: bool, _: u64, _: *mut std::ffi::c_void) {}
-
-    #[test]
-    fn a_hook_that_was_being_set_at_a_fork_is_none_and_can_be_set_again() {
-        set_deferred_free(Some(hook), std::ptr::null_mut());
-        forget_deferred_change();
-        assert!(deferred_free().is_some(), "it was set");
-        // As the other thread has left it.
-        DEFERRED_CHANGES.fetch_add(1, Relaxed);
-        assert!(deferred_free().is_none());
-        forget_deferred_change();
-        assert!(deferred_free().is_none());
-        set_deferred_free(Some(hook), std::ptr::null_mut());
-        assert!(deferred_free().is_some());
-        set_deferred_free(None, std::ptr::null_mut());
     }
 }

@@ -30,6 +30,7 @@
 //! | `cell`, `block`, `queue` | the link in a free cell; the lists of a block; the blocks of a bin |
 //! | `chunk`, `arena` | from address to block; from pages to blocks |
 //! | `heap`, `release`, `large` | allocation; the way back; cells that are a block |
+//! | `deferred_free` | the program's own part of the generic path |
 //! | `secure` | what the Cargo feature of this name adds |
 //! | `thread`, `abandoned`, `heaps` | a thread's heap; blocks without a thread; more heaps than one |
 //! | `api`, `options`, `statistics` | what an embedder uses |
@@ -40,6 +41,7 @@ mod arena;
 mod block;
 mod cell;
 mod chunk;
+mod deferred_free;
 mod heap;
 pub mod heaps;
 mod large;
@@ -56,5 +58,6 @@ pub use api::{
     aligned_alloc, aligned_realloc, calloc, free, heap_aligned_alloc, heap_calloc, heap_malloc,
     malloc, malloc_at_once, realloc, usable_size,
 };
-pub use heap::{set_deferred_free, DeferredFree, Heap};
+pub use deferred_free::{set_deferred_free, DeferredFree};
+pub use heap::Heap;
 pub use thread::start_process;

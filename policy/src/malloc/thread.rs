@@ -240,7 +240,7 @@ mod exit_key {
 /// In the child of a fork, which has the thread that called alone: threads that were delaying a free in one of its blocks
 /// are not there to end it. What the others owned stays as it was. Registered by [`start_process`].
 extern "C" fn after_fork() {
-    super::heap::forget_deferred_change();
+    super::deferred_free::forget_change();
     let heap = default_heap();
     if std::ptr::eq(heap, &raw const EMPTY_HEAP) {
         return;

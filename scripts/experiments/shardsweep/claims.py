@@ -187,14 +187,13 @@ class Results:
 
     def slow(self, *claims: str, builds: Iterable[str] = ()) -> str:
         """What the marks mean that numbers of some claims have, of some builds or of all; empty where none has one."""
-        answers = self._answers(claims)
-        if builds:
-            answers = [self.answers[f"{claim}-{build}"] for claim in claims for build in builds]
-        return " ".join(tables.told([[each.number for each in answers]]))
+        return " ".join(tables.told([[each.number for each in self._answers(claims, builds)]]))
 
-    def _answers(self, names: Sequence[str]) -> list[Answer]:
-        """What some claims come to, of all their builds."""
-        return [self.answers[f"{claim.id}-{build}"] for claim in self._claims(names) for build in claim.compared]
+    def _answers(self, names: Sequence[str], builds: Iterable[str] = ()) -> list[Answer]:
+        """What some claims come to, of these builds, or of all that they compare."""
+        return [
+            self.answers[f"{claim.id}-{build}"] for claim in self._claims(names) for build in builds or claim.compared
+        ]
 
     def _claims(self, names: Sequence[str]) -> list[Claim]:
         known = {claim.id: claim for section in self.sections for claim in section.claims}

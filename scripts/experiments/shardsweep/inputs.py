@@ -40,8 +40,7 @@ def check_unchanged(folder: Path, wanted: Grid) -> None:
     where this runs."""
     if not (folder / FILE).exists():
         return
-    now = of(wanted)
-    before = {name: value for name, value in recorded(folder).items() if name in now}
-    name = changed(before, {name: now[name] for name in before})
+    before, now = recorded(folder), of(wanted)
+    name = changed(before, {name: now.get(name, value) for name, value in before.items()})
     if name:
         raise UserError(f"{name} has changed since the sweep began: sweep again, into another folder")

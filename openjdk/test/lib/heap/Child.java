@@ -131,6 +131,12 @@ public final class Child {
         return this;
     }
 
+    /** Demands so many partial collections in what it has printed with -Xlog:gc, if the plan under test has such. */
+    public void mustHaveCollectedPartially(long least) {
+        long partial = out().lines().filter(line -> line.contains("Pause Young")).count();
+        Check.that(!hasGenerations() || partial >= least, "partial collections: " + partial);
+    }
+
     /** Files that a crash left in its folder. */
     public List<Path> crashFiles() {
         try (Stream<Path> files = Files.list(folder)) {
