@@ -4,6 +4,7 @@
 # Builds build/mimalloc/libmimalloc<name>.so from published source. The versions are those of the plugin's builds: 1 is in the crate
 # mimalloc-sys, 2 is Debian's, 3 is in the crate libmimalloc-sys.
 #   1, 3                   to preload (2 is in Debian's libmimalloc2.0)
+#   3-secure               the same in secure mode
 #   1-4kblock, 2-4kblock   for plugins: blocks of 4 KiB in place of 64 KiB, as Sinclair's report has it (section 3.1); defines no malloc
 # Leaves alone what is up to date.
 # Usage: mimalloc.sh NAME...
@@ -70,7 +71,11 @@ build() { # NAME
       set_shift "$header" MI_MEDIUM_PAGE_SHIFT 19
       set_shift "$header" MI_SEGMENT_SHIFT 22
       ;;
-    *) flags+=(-DMI_MALLOC_OVERRIDE -fno-builtin-malloc) ;;
+    *)
+      flags+=(-DMI_MALLOC_OVERRIDE -fno-builtin-malloc)
+      # Its MI_SECURE_FULL: hidden links, checks of double frees, random order, and a page without access at the end of each of its pages.
+      [[ $name != *-secure ]] || flags+=(-DMI_SECURE=5)
+      ;;
   esac
   run_logged "$OUT/log/libmimalloc$name.log" gcc -std=gnu11 -O3 -DNDEBUG -DMI_SHARED_LIB -DMI_SHARED_LIB_EXPORT "${flags[@]}" -fPIC \
     -ftls-model=initial-exec -fvisibility=hidden -shared -I "$work/include" -I "$work/src" -o "$work/library.so" \
@@ -82,9 +87,9 @@ build() { # NAME
 
 main() {
   local name
-  (($#)) || die "which build? mimalloc.sh NAME..., with 1, 3, 1-4kblock or 2-4kblock"
+  (($#)) || die "which build? mimalloc.sh NAME..., with 1, 3, 3-secure, 1-4kblock or 2-4kblock"
   for name; do
-    [[ $name =~ ^([13]|[12]-4kblock)$ ]] || die "there is no build '$name' of mimalloc: 1, 3, 1-4kblock, 2-4kblock"
+    [[ $name =~ ^([13]|3-secure|[12]-4kblock)$ ]] || die "there is no build '$name' of mimalloc: 1, 3, 3-secure, 1-4kblock, 2-4kblock"
   done
   need_packages gcc libc6-dev python3
   need_rust

@@ -13,26 +13,14 @@ set -euo pipefail
 # Paths in the arguments are relative to where this was called: no change of directory here.
 # shellcheck source=../lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+source "$ROOT/scripts/experiments/malloc-libraries.sh"
 
 BENCH=$OUT/malloc/bench
-DEBIAN=/usr/lib/x86_64-linux-gnu
-LIBRARIES=(
-  glibc=
-  shardsweep="$OUT/libshardsweep_malloc.so"
-  shardsweep-secure="$OUT/libshardsweep_malloc_secure.so"
-  mimalloc1="$OUT/mimalloc/libmimalloc1.so"
-  mimalloc2="$DEBIAN/libmimalloc.so.2.0"
-  mimalloc3="$OUT/mimalloc/libmimalloc3.so"
-  jemalloc="$DEBIAN/libjemalloc.so.2"
-  tcmalloc="$DEBIAN/libtcmalloc_minimal.so.4"
-  tbb="$DEBIAN/libtbbmalloc_proxy.so.2"
-  snmalloc="$OUT/malloc/libsnmalloc.so"
-  rpmalloc="$OUT/malloc/librpmalloc.so"
-  bump="$BENCH/libbump.so"
-)
+LIBRARIES+=(bump="$BENCH/libbump.so")
 
 build_programs() {
   local source name
+  need_packages gcc g++ libc6-dev
   mkdir -p "$BENCH"
   for source in "$ROOT"/malloc/benchmarks/*.c; do
     name=$(basename "$source" .c)
@@ -55,12 +43,9 @@ main() {
   esac
   # Bad input is told before anything is built, and other libraries than the folder was measured with before the rest is.
   "${mallocs[@]}" --check
-  need_packages gcc g++ libc6-dev libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2
-  "$ROOT/scripts/building/malloc.sh"
-  "$ROOT/scripts/building/malloc.sh" secure
+  build_ours
   "${mallocs[@]}" --check "${LIBRARIES[@]}"
-  "$ROOT/scripts/building/mimalloc.sh" 1 3
-  "$ROOT/scripts/building/rivals.sh"
+  build_others
   build_programs
   "${mallocs[@]}" "${LIBRARIES[@]}"
 }

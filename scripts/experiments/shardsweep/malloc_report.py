@@ -13,6 +13,8 @@ from shardsweep.files import write_whole
 
 TABLES = "tables.md"
 OURS = "shardsweep"
+# The end of the name of an allocator's secure mode.
+SECURE = "-secure"
 # Of these, what they hold is that of a queue whose length is chance.
 MEMORY_BY_CHANCE = ("xmalloc-test",)
 # The column of a measure, its title, and the programs without it.
@@ -63,8 +65,10 @@ def _lines(relative: pd.DataFrame) -> list[str]:
 
 
 def _goals(table: pd.DataFrame) -> str:
-    """Ours against the best of the mimallocs, point by point, and secure mode against ours."""
-    rivals = [name for name in table["allocator"].unique() if name.startswith("mimalloc")]
+    """Ours against the best of the mimallocs, point by point, and secure modes against the plain ones."""
+    names = list(table["allocator"].unique())
+    rivals = [name for name in names if name.startswith("mimalloc") and not name.endswith(SECURE)]
+    secured = [name for name in names if name + SECURE in names]
     lines = []
     for column, title, left_out in MEASURES:
         rows = table[~table["program"].isin(left_out)]
@@ -72,8 +76,11 @@ def _goals(table: pd.DataFrame) -> str:
         if OURS in wide and rivals:
             best = wide[rivals].min(axis=1)
             lines.append(f"{title} of {OURS} relative to the best of {', '.join(rivals)} {_spread(wide[OURS] / best)}")
-        if OURS in wide and f"{OURS}-secure" in wide:
-            lines.append(f"{title} of secure mode relative to {OURS} {_spread(wide[f'{OURS}-secure'] / wide[OURS])}")
+        lines += [
+            f"{title} of {name + SECURE} relative to {name} {_spread(wide[name + SECURE] / wide[name])}"
+            for name in secured
+            if {name, name + SECURE} <= set(wide)
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ from shardsweep import machine
 
 BLOW_UP = "scripts/experiments/malloc-blow-up.sh"
 INSTRUCTIONS = "scripts/experiments/malloc-instructions.sh"
+LIBRARIES = "scripts/experiments/malloc-libraries.sh"
 # Each sample is taken after a moment.
 TOOLS = {
     "build/venv/bin/python": f'exec {sys.executable} "$@"',
@@ -83,7 +84,7 @@ def test_another_number_of_cells_replaces_nothing(blow_up, tmp_path):
 
 def test_instructions_are_kept_with_their_origin(checkout, tmp_path):
     counts = 'for each; do pairs=$each; done; echo "==1== Collected : $((5000 + pairs * 90))" >&2'
-    call = checkout([INSTRUCTIONS], {**TOOLS, "tools/gcc": "", "tools/valgrind": counts})
+    call = checkout([INSTRUCTIONS, LIBRARIES], {**TOOLS, "tools/gcc": "", "tools/valgrind": counts})
     done, results = call(INSTRUCTIONS), tmp_path / "results" / "malloc"
     assert done.returncode == 0, done.stderr
     rows = (results / "instructions.csv").read_text().splitlines()

@@ -64,6 +64,19 @@ def test_measures_every_point_in_turn_and_goes_on(measure, tmp_path):
     assert (folder / "malloc-wall.png").is_file() and (folder / "malloc-peak_kib.svg").is_file()
 
 
+def test_secure_modes_are_compared_with_the_plain_ones_alone(measure, tmp_path):
+    run, folder = measure
+    library = tmp_path / "library.so"
+    library.touch()
+    names = ("shardsweep", "shardsweep-secure", "mimalloc1", "mimalloc1-secure")
+    point = ("--programs", "cfrac", "--threads", "1", "--rounds", "1", "--baseline", "mimalloc1")
+    assert run(*point, *(f"{name}={library}" for name in names)) == 0
+    tables = (folder / "tables.md").read_text()
+    assert "Time of shardsweep relative to the best of mimalloc1 at each point" in tables
+    for name in ("shardsweep", "mimalloc1"):
+        assert tables.count(f"of {name}-secure relative to {name} at each point: geometric mean 1.000") == 2
+
+
 def test_stops_after_its_time(measure, capsys):
     run, folder = measure
     arguments = ("--programs", "cfrac", "--threads", "1", "--rounds", "1", "--baseline", "glibc", "glibc=")
@@ -276,7 +289,7 @@ def script(tmp_path):
     """Runs malloc-bench.sh in a checkout of its own, in which what it calls does nothing but write down that it was called;
     gives what is written down, and the finished process."""
     scripts, python = tmp_path / "scripts", tmp_path / "build" / "venv" / "bin" / "python"
-    for name in ("experiments/malloc-bench.sh", "lib.sh"):
+    for name in ("experiments/malloc-bench.sh", "experiments/malloc-libraries.sh", "lib.sh"):
         (scripts / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(catalog.ROOT / "scripts" / name, scripts / name)
     calls, tools = tmp_path / "calls", tmp_path / "tools"
