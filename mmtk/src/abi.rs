@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 15;
+pub const ABI_VERSION: u32 = 16;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -327,7 +327,7 @@ mirror! {
 
 mirror! {
     /// What the VM may call.
-    Plugin = ThirdPartyHeapPluginTable, 256;
+    Plugin = ThirdPartyHeapPluginTable, 264;
     0 size: u64,
     8 name: *const c_char,
     16 version: *const c_char,
@@ -360,6 +360,7 @@ mirror! {
     232 snapshot_object: unsafe extern "C" fn(mutator: Mutator, object: *mut c_void),
     240 snapshot_slots: unsafe extern "C" fn(mutator: Mutator, first: *mut c_void, count: usize),
     248 valid_object_bits: unsafe extern "C" fn() -> *mut c_void,
+    256 give_up_memory: unsafe extern "C" fn(mutator: Mutator),
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

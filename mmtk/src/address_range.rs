@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where in the address space the heap lies.
 //!
-//! With compressed oops it ends at 4 GiB if there is room below (narrow oops then are plain
+//! With compressed oops it ends at 4 GiB if there is room below for several times the heap (narrow oops then are plain
 //! addresses), else at 32 GiB (they are shifted by 3), else it lies above (they are shifted by 3 and have a base, which is
-//! HotSpot's HeapBased mode); mmtk's spaces share the range, in chunks
-//! of 4 MiB. Where libraries lie in it, the heap has the widest gap between them. Without compressed oops, it is mmtk's
+//! HotSpot's HeapBased mode); mmtk's spaces share the range, in chunks of 4 MiB. Where libraries lie in it, the heap has the widest gap between them. Without compressed oops, it is mmtk's
 //! usual 64-bit layout: a range of its own for each space.
 //!
 //! The range is reserved before the heap is made, so that what others map later lies elsewhere. Where the process has a limit of
@@ -30,6 +29,10 @@ const ALIGNMENT_SHIFT: u32 = 3;
 
 /// The largest heap with compressed oops: what narrow oops reach, but for the chunk at their base.
 const MAX_COMPRESSED: usize = COMPRESSED_END - CHUNK;
+
+/// A range below 4 GiB is of so many times the heap. Objects do not move: large ones that are larger than all gaps between live
+/// objects need addresses behind them, however little is alive.
+const UNSHIFTED_FACTOR: usize = 3;
 
 /// Address space in which a heap does not run out of it before it runs out of pages: spaces hold
 /// whole chunks, and large objects need them in a row. A heap near 31 GiB has to do with less.
@@ -86,7 +89,7 @@ impl AddressRange {
         let room = address_room(max_heap_size);
         let start = COMPRESSED_START.max(min_address.next_multiple_of(CHUNK));
         let unshifted = widest_gap(maps, start..UNSHIFTED_END);
-        if unshifted.len() >= room {
+        if unshifted.len() >= room.max(max_heap_size.saturating_mul(UNSHIFTED_FACTOR)) {
             return Ok(Self::shared(unshifted, 0, 0));
         }
         let shifted = widest_gap(maps, start..COMPRESSED_END);
@@ -212,9 +215,9 @@ mod tests {
 
     #[test]
     fn small_heaps_need_no_shift() {
-        let small = AddressRange::compressed(2 * GIB, 0, "").unwrap();
+        let small = AddressRange::compressed(GIB, 0, "").unwrap();
         assert_eq!((small.range(), small.narrow_shift), (GIB..4 * GIB, 0));
-        let large = AddressRange::compressed(2 * GIB + 400 * MIB, 0, "").unwrap();
+        let large = AddressRange::compressed(GIB + MIB, 0, "").unwrap();
         assert_eq!((large.range(), large.narrow_shift), (GIB..32 * GIB, 3));
     }
 
@@ -256,7 +259,7 @@ mod tests {
         let low = GIB + 4 * MIB..3 * GIB;
         assert_eq!(widest_gap(maps, GIB..4 * GIB), low);
         let range = |heap| AddressRange::compressed(heap, 0, maps).map(|chosen| chosen.range());
-        assert_eq!(range(GIB), Ok(low));
+        assert_eq!(range(600 * MIB), Ok(low));
         assert_eq!(range(2 * GIB), Ok(3 * GIB + 4 * MIB..32 * GIB));
         assert_eq!(
             range(30 * GIB),

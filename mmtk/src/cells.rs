@@ -33,12 +33,26 @@ pub fn connect(plan: &PlanInfo, offset: u32) -> Option<BinTable> {
 
 /// Whether the calling thread's mutator is to have no cells at hand, so that the VM calls for each object.
 pub fn hide<const COMPRESSED: bool>(mutator: &mut Mutator<OpenJDK<COMPRESSED>>, hide: bool) {
-    let semantics = AllocationSemantics::Default;
-    let selector = memory_manager::get_allocator_mapping(heap::mmtk::<COMPRESSED>(), semantics);
-    if let AllocatorSelector::FreeList(_) = selector {
-        // SAFETY: that is the type behind this selector.
-        let allocator: &mut FreeListAllocator<OpenJDK<COMPRESSED>> =
-            unsafe { mutator.allocator_impl_mut_for_semantic(semantics) };
+    if let Some(allocator) = allocator(mutator) {
         allocator.hide(hide);
+    }
+}
+
+/// Gives up what the calling thread's mutator has of blocks.
+pub fn give_up<const COMPRESSED: bool>(mutator: &mut Mutator<OpenJDK<COMPRESSED>>) {
+    if let Some(allocator) = allocator(mutator) {
+        allocator.give_up();
+    }
+}
+
+/// Our allocator, if it is that of the plan.
+fn allocator<const COMPRESSED: bool>(
+    mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
+) -> Option<&mut FreeListAllocator<OpenJDK<COMPRESSED>>> {
+    let semantics = AllocationSemantics::Default;
+    match memory_manager::get_allocator_mapping(heap::mmtk::<COMPRESSED>(), semantics) {
+        // SAFETY: that is the type behind this selector.
+        AllocatorSelector::FreeList(_) => Some(unsafe { mutator.allocator_impl_mut_for_semantic(semantics) }),
+        _ => None,
     }
 }

@@ -80,6 +80,7 @@ static PLUGIN: Plugin = Plugin {
     snapshot_object,
     snapshot_slots,
     valid_object_bits,
+    give_up_memory,
 };
 
 /// Writes `message` as a C string of at most `size` bytes.
@@ -433,6 +434,18 @@ unsafe extern "C" fn hide_free_lists(_mutator: Mutator, _hide: i32) {
             crate::cells::hide(unsafe { mutator_ref::<COMPRESSED>(mutator) }, hide);
         }
         dispatch!(hide_lists(_mutator, _hide != 0))
+    }
+}
+
+// What a thread has of other plans is nobody else's before the next collection.
+unsafe extern "C" fn give_up_memory(_mutator: Mutator) {
+    #[cfg(feature = "shardsweep")]
+    {
+        fn give_up<const COMPRESSED: bool>(mutator: Mutator) {
+            // SAFETY: the VM passes the calling thread's mutator.
+            crate::cells::give_up(unsafe { mutator_ref::<COMPRESSED>(mutator) });
+        }
+        dispatch!(give_up(_mutator))
     }
 }
 

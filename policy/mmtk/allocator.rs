@@ -108,12 +108,19 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
     }
 
     /// Makes free cells and takes the first. None if a collection was needed for it.
-    fn refill(&mut self, bin: Bin) -> Option<NonZeroUsize> {
+    fn refill(&mut self, bin: Bin, align: usize) -> Option<NonZeroUsize> {
         let heap = self.space.heap();
+        let larger = Build::bin(bin.cell_bytes() + 1, align);
         self.supply(|allocator| {
-            let sharing = allocator.space.sharing();
+            let space = allocator.space;
+            let sharing = space.sharing();
             let (local, heads) = allocator.lists();
-            local.refill(heads, heap, bin, sharing)
+            match local.refill(heads, heap, bin, sharing) {
+                refill @ Refill::Charge { least, .. } if !space.has_free(least) => larger
+                    .and_then(|larger| local.borrow(heads, heap, larger, sharing))
+                    .map_or(refill, Refill::Cell),
+                refill => refill,
+            }
         })
     }
 
@@ -176,6 +183,14 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
         local.unmark_free_cells(heads, self.space.heap());
     }
 
+    /// Gives up all blocks, by the mutator's thread. Where nothing was allocated since it was called last, that takes no time.
+    pub fn give_up(&mut self) {
+        let heap = self.space.heap();
+        let (local, heads) = self.lists();
+        let unused = local.give_up(heads, heap);
+        self.space.uncharge(unused);
+    }
+
     /// Forgets all blocks, during a collection.
     pub(crate) fn release(&mut self) {
         let (local, heads) = self.lists();
@@ -219,7 +234,7 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
     fn alloc_slow_once(&mut self, size: usize, align: usize, _offset: usize) -> Address {
         let cell = match Build::bin(size, align) {
             // There may be a cell: lists are hidden, or the caller went past the fast path.
-            Some(bin) => self.lists().1.pop(bin).or_else(|| self.refill(bin)),
+            Some(bin) => self.lists().1.pop(bin).or_else(|| self.refill(bin, align)),
             None => self.alloc_large(size),
         };
         cell.map_or(Address::ZERO, |cell| address(cell.get()))
@@ -239,10 +254,7 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
     }
 
     fn on_mutator_destroy(&mut self) {
-        let heap = self.space.heap();
-        let (local, heads) = self.lists();
-        let unused = local.give_up(heads, heap);
-        self.space.uncharge(unused);
+        self.give_up();
         self.space.remove_thread();
     }
 }

@@ -4,6 +4,7 @@
 
 use shardsweep_policy::{PageRange, HUGE_PAGE_BYTES, PAGE_BYTES};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
 /// Ranges that the kernel takes at a time (its `UIO_MAXIOV`).
@@ -25,6 +26,11 @@ pub fn touch(range: PageRange) {
             unsafe { std::ptr::with_exposed_provenance_mut::<u8>(page).write_volatile(0) };
         }
     }
+}
+
+/// Has the kernel touch pages that a thread is about to use. Where it cannot be asked to (before Linux 5.14), the thread does.
+pub fn populate(range: PageRange) {
+    advise(&range, libc::MADV_POPULATE_WRITE).ok();
 }
 
 /// Has the kernel make a huge page of a place of one, and touch it. Where it has none to give, it makes small pages; where it
@@ -123,8 +129,14 @@ fn advise(range: &PageRange, advice: libc::c_int) -> io::Result<()> {
 /// lets a process advise itself so (Linux 6.13), since each makes all processors forget what they know of the
 /// address space; otherwise range by range.
 pub fn return_to_os(ranges: &[PageRange]) {
-    if !return_together(ranges) {
-        ranges.iter().for_each(return_range);
+    static TOGETHER: AtomicBool = AtomicBool::new(true);
+    if TOGETHER.load(Ordering::Relaxed) && return_together(ranges) {
+        return;
+    }
+    let stay = ranges.iter().filter(|range| !return_range(range)).count();
+    // A kernel that takes each alone does not know the call.
+    if stay == 0 {
+        TOGETHER.store(false, Ordering::Relaxed);
     }
 }
 
@@ -163,12 +175,15 @@ fn vector(range: &PageRange) -> libc::iovec {
     }
 }
 
-fn return_range(range: &PageRange) {
-    if let Err(error) = advise(range, libc::MADV_DONTNEED) {
+/// Whether the pages have been returned.
+fn return_range(range: &PageRange) -> bool {
+    let returned = advise(range, libc::MADV_DONTNEED);
+    if let Err(error) = &returned {
         // Nothing is lost but memory. The system refuses if the pages are locked in memory, for one.
         warn!(
             "{} pages at {:#x} stay resident: {error}",
             range.pages, range.start
         );
     }
+    returned.is_ok()
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The space: what the MarkSweep plan and the tracing of objects see of the heap.
 
-use super::os::{forbid_huge_pages, make_huge_page, take_reserved_huge_page, touch};
+use super::os::{forbid_huge_pages, make_huge_page, populate, take_reserved_huge_page, touch};
 use super::pages::ChunkPageResource;
 use super::shared::{SecondBits, Shared};
 use super::{address, Build};
@@ -240,6 +240,11 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         } else {
             Sharing::Exclusive
         }
+    }
+
+    /// Whether so many pages can be charged without a collection, as far as is known.
+    pub(super) fn has_free(&self, pages: NonZeroUsize) -> bool {
+        self.free_pages() >= pages.get()
     }
 
     fn free_pages(&self) -> usize {
@@ -505,7 +510,7 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
         };
         self.shared.set_heap(match self.huge_pages() {
             Some(back) => heap.with_huge_pages(back),
-            None => heap,
+            None => heap.with_populate(populate),
         });
         if HUGE_PAGES.get() == Some(&HugePages::Reserved) {
             self.shared.keep_resident(usize::MAX);

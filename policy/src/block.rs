@@ -32,24 +32,29 @@ pub enum State {
     Current,
     /// In the heap's pool of blocks that may have free cells.
     Pooled,
+    /// Set aside by a collection for the thread that allocated from it before.
+    Kept,
     /// On no list: nothing can be had from it before the next collection.
     Full,
     /// One object above the largest cell, on no list.
     Large,
 }
 
-const STATES: [State; 5] = [
+const STATES: [State; 6] = [
     State::Unused,
     State::Current,
     State::Pooled,
+    State::Kept,
     State::Full,
     State::Large,
 ];
 
 /// A stretch of free cells shorter than this is linked, a longer one handed out as a bump region.
 const BUMP_CELLS: usize = 8;
-/// A refill by sweeping stops after so many bytes in cells that it has linked.
-const LINKED_BYTES: usize = 4096;
+/// A refill by sweeping stops after so many bytes in cells that it has linked, ...
+const LINKED_BYTES: usize = 8192;
+/// ... but not before so many cells.
+const LINKED_CELLS: usize = 8;
 
 /// The header of a block. All zero is that of a page at which no block begins.
 #[repr(C, align(64))]
@@ -326,7 +331,8 @@ impl Block {
             return None;
         }
         let (mut at, mut linker, mut bump) = (start + self.swept(), Linker::new(), 0..0);
-        while at < end && bump.is_empty() && linker.count() * cell < LINKED_BYTES {
+        let enough = LINKED_CELLS.max(LINKED_BYTES.div_ceil(cell));
+        while at < end && bump.is_empty() && linker.count() < enough {
             let live = marks.next(at..end).unwrap_or(end);
             debug_assert_eq!((live - at) % cell, 0, "the mark at {live:#x} is at no cell");
             if live - at >= BUMP_CELLS * cell {

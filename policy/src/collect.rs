@@ -171,6 +171,7 @@ impl<C: Config> Heap<C> {
             Liveness::NONE
         };
         let (pages, opened, dirty) = (block.pages(), block.opened(), block.is_dirty());
+        let was_current = block.state() == State::Current;
         let keep = match C::ACCOUNTING {
             Accounting::Block if live.pages != 0 => u64::MAX >> (64 - opened),
             _ => live.pages,
@@ -194,6 +195,10 @@ impl<C: Config> Heap<C> {
             }
             if survivor.capacity() == cells {
                 survivor.set_state(State::Full);
+            } else if was_current && first == page {
+                survivor.set_state(State::Kept);
+                // If the thread does not come for it, the next collection, of any scope, gives it to all.
+                self.directory.set_young(page);
             } else {
                 survivor.set_state(State::Pooled);
                 reusable[survivor.bin().index()]

@@ -10,6 +10,7 @@ use crate::purge::PageRange;
 use crate::runs::{Back, Searched};
 use crate::size_class::Bin;
 use crate::stack::{Link, Stack};
+use crate::sync::Padded;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -20,9 +21,9 @@ pub struct Heap<C: Config> {
     pub(crate) directory: Directory<C>,
     pub(crate) marks: MarkBits,
     /// Free pages that the OS may hold.
-    pub(crate) dirty_pages: AtomicUsize,
+    pub(crate) dirty_pages: Padded<AtomicUsize>,
     /// Where a search for a run begins.
-    pub(crate) searched: Searched,
+    pub(crate) searched: Padded<Searched>,
     /// By bin, the blocks that no thread owns and that may have free cells: those that collections have left so.
     pub(crate) pools: Box<[Stack]>,
     /// The same for those that threads have given up since the last collection.
@@ -39,6 +40,8 @@ pub struct Heap<C: Config> {
     allocates_marked: AtomicBool,
     /// If the heap has huge pages, what makes one.
     pub(crate) huge_pages: Option<Back>,
+    /// What makes pages resident that a thread is about to use.
+    pub(crate) populate: Option<Back>,
 }
 
 impl<C: Config> Heap<C> {
@@ -53,8 +56,8 @@ impl<C: Config> Heap<C> {
         Heap {
             directory: Directory::new(range),
             marks,
-            dirty_pages: AtomicUsize::new(0),
-            searched: Searched::default(),
+            dirty_pages: Padded::default(),
+            searched: Padded::default(),
             pools: stacks(),
             given_up: stacks(),
             growing: stacks(),
@@ -63,6 +66,7 @@ impl<C: Config> Heap<C> {
             sweep: marks,
             allocates_marked: AtomicBool::new(false),
             huge_pages: None,
+            populate: None,
         }
     }
 
@@ -107,6 +111,15 @@ impl<C: Config> Heap<C> {
     pub fn with_huge_pages(self, back: impl Fn(PageRange) + Send + Sync + 'static) -> Heap<C> {
         Heap {
             huge_pages: Some(Box::new(back)),
+            ..self
+        }
+    }
+
+    /// The heap with a way to make several pages resident by one call: `populate` is called with clean ones that a thread has opened
+    /// at once and will soon use, as it has used those of longer and longer blocks of the bin. Not with huge pages.
+    pub fn with_populate(self, populate: impl Fn(PageRange) + Send + Sync + 'static) -> Heap<C> {
+        Heap {
+            populate: Some(Box::new(populate)),
             ..self
         }
     }

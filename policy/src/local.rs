@@ -2,10 +2,11 @@
 //! What each thread has: a block by bin, and the slow path of allocation.
 
 use crate::block::State;
-use crate::config::{Accounting, Config};
+use crate::config::{Accounting, Config, LOG_PAGE_BYTES};
 use crate::heads::{Cells, Heads};
 use crate::heap::Heap;
 use crate::pages::CHUNK_PAGES;
+use crate::purge::PageRange;
 use crate::shape::Shape;
 use crate::size_class::{Bin, MAX_BINS};
 use crate::stack::{Chain, Link, NONE};
@@ -43,6 +44,9 @@ pub enum Sharing {
 /// Under [`Sharing::Shared`] a refill takes so many bytes in cells, or one cell if that is larger.
 const SHARED_BYTES: usize = 512;
 
+/// Where a thread opens so many clean pages at once, one system call makes them resident. Its first blocks of a bin are shorter.
+const POPULATED_PAGES: usize = 4;
+
 /// A thread's side of the allocator. Used by one thread at a time, or by the collector while that
 /// thread is stopped; always with the same [`Heads`] and the same [`Heap`].
 #[derive(Debug)]
@@ -51,15 +55,23 @@ pub struct Local {
     credit: usize,
     /// By bin, the block whose cells stand in the thread's `Heads`, or `NONE`.
     pub(crate) current: [Link; MAX_BINS],
+    /// By bin, the block that the last collection may have kept for this thread, or `NONE`.
+    pub(crate) former: [Link; MAX_BINS],
+    /// A bit for each bin that has had cells or a block since the thread last gave up all.
+    used_bins: u128,
     /// By bin, pages that the next fresh block is to have.
     lengths: [u8; MAX_BINS],
 }
+
+const _: () = assert!(MAX_BINS <= u128::BITS as usize);
 
 impl Default for Local {
     fn default() -> Self {
         Local {
             credit: 0,
             current: [NONE; MAX_BINS],
+            former: [NONE; MAX_BINS],
+            used_bins: 0,
             lengths: [1; MAX_BINS],
         }
     }
@@ -80,8 +92,8 @@ impl Local {
     /// first. It waits for no other thread; with huge pages it may have the OS make one. Where pages must be charged or a chunk is
     /// needed, it says so and leaves everything in a state in which a collection may run before the next call.
     ///
-    /// Memory that is charged already comes first: what is left of the thread's own block, then of those that
-    /// nobody owns. Only then are pages charged: of the current block, or of a fresh one.
+    /// Memory that is charged already comes first: what is left of the thread's own block, also behind a collection, then of those
+    /// that nobody owns. Only then are pages charged: of the current block, or of a fresh one.
     pub fn refill<C: Config>(
         &mut self,
         heads: &mut Heads,
@@ -90,10 +102,7 @@ impl Local {
         sharing: Sharing,
     ) -> Refill {
         debug_assert!(heads.is_empty(bin) && bin.index() < C::BINS);
-        let sharing = match C::ACCOUNTING {
-            Accounting::Page => sharing,
-            Accounting::Block => Sharing::Exclusive,
-        };
+        self.used_bins |= 1 << bin.index();
         let cells = match self.reuse(heap, bin) {
             Some(cells) => cells,
             None => match self.grow(heap, bin, sharing) {
@@ -101,16 +110,50 @@ impl Local {
                 Err(need) => return need,
             },
         };
-        let cells = match sharing {
-            Sharing::Exclusive => cells,
-            Sharing::Shared => self.share(heap, bin, cells),
+        self.hand_over(heads, heap, bin, cells, sharing);
+        let cell = heads.pop(bin);
+        Refill::Cell(cell.expect("a refill brings at least one cell"))
+    }
+
+    /// Takes a free cell of `larger`, the next bin that serves an object, if there is one on charged pages: for when the pages that a
+    /// refill needs cannot be charged. The cell is larger than its object, and puts a collection off. None where blocks are
+    /// charged as a whole.
+    pub fn borrow<C: Config>(
+        &mut self,
+        heads: &mut Heads,
+        heap: &Heap<C>,
+        larger: Bin,
+        sharing: Sharing,
+    ) -> Option<NonZeroUsize> {
+        if C::ACCOUNTING == Accounting::Block {
+            return None;
+        }
+        if let Some(cell) = heads.pop(larger) {
+            return Some(cell);
+        }
+        self.used_bins |= 1 << larger.index();
+        let cells = self.reuse(heap, larger)?;
+        self.hand_over(heads, heap, larger, cells, sharing);
+        heads.pop(larger)
+    }
+
+    /// Puts free cells of the current block into the heads.
+    fn hand_over<C: Config>(
+        &mut self,
+        heads: &mut Heads,
+        heap: &Heap<C>,
+        bin: Bin,
+        cells: Cells,
+        sharing: Sharing,
+    ) {
+        let cells = match (C::ACCOUNTING, sharing) {
+            (Accounting::Page, Sharing::Shared) => self.share(heap, bin, cells),
+            _ => cells,
         };
         heads.fill(bin, cells);
         if heap.allocates_marked() {
             heap.mark_cells(heads.cells(bin));
         }
-        let cell = heads.pop(bin);
-        Refill::Cell(cell.expect("a refill brings at least one cell"))
     }
 
     /// Allocates an object of `pages` pages that is too large for a cell.
@@ -152,9 +195,16 @@ impl Local {
                     return Some(cells);
                 }
             }
-            let pooled = heap.adopt(bin)?;
-            self.make_current(heap, bin, pooled);
+            let next = self.take_former(heap, bin).or_else(|| heap.adopt(bin))?;
+            self.make_current(heap, bin, next);
         }
+    }
+
+    /// Takes what the last collection has left of the thread's own block, on which no other thread has allocated.
+    fn take_former<C: Config>(&mut self, heap: &Heap<C>, bin: Bin) -> Option<Link> {
+        let former = std::mem::replace(&mut self.former[bin.index()], NONE);
+        // Whatever else begins at its page by now has another state.
+        (former != NONE && heap.block(former).state() == State::Kept).then_some(former)
     }
 
     /// Opens pages of a block, once they are paid for.
@@ -184,7 +234,17 @@ impl Local {
         }
         let pages = self.credit.min(most);
         self.credit -= pages;
-        Ok(block.open(pages))
+        let opened = block.opened();
+        let cells = block.open(pages);
+        if let Some(populate) = &heap.populate {
+            if C::ACCOUNTING == Accounting::Page && pages >= POPULATED_PAGES && !block.is_dirty() {
+                populate(PageRange {
+                    start: block.start() + (opened << LOG_PAGE_BYTES),
+                    pages,
+                });
+            }
+        }
+        Ok(cells)
     }
 
     /// Leaves a few of the cells with the thread. The others go back to their block, which is the current one, and that to
@@ -246,10 +306,11 @@ impl Local {
     }
 
     /// Gives up all blocks, so that other threads can use what is left in them, as when the thread exits. Takes time by
-    /// the number of bins. Returns the number of pages to uncharge. The thread may allocate again afterwards.
+    /// the number of bins that the thread has used since it last had no block, and by that of the cells on their lists: none where
+    /// it is called again. Returns the number of pages to uncharge. The thread may allocate again afterwards.
     #[must_use]
     pub fn give_up<C: Config>(&mut self, heads: &mut Heads, heap: &Heap<C>) -> usize {
-        for bin in (0..C::BINS).map(Bin::from_index) {
+        for bin in self.take_used_bins() {
             if heap.allocates_marked() {
                 heap.marks.clear(heads.cells(bin));
             }
@@ -260,8 +321,21 @@ impl Local {
                 heap.block(current).put_back(cells);
                 heap.retire(current);
             }
+            if let Some(former) = self.take_former(heap, bin) {
+                heap.publish(former);
+            }
         }
         std::mem::take(&mut self.credit)
+    }
+
+    /// The bins that may have cells or a block. The caller leaves them none.
+    fn take_used_bins(&mut self) -> impl Iterator<Item = Bin> + use<> {
+        let mut bins = std::mem::take(&mut self.used_bins);
+        std::iter::from_fn(move || {
+            let lowest = (bins != 0).then_some(bins.trailing_zeros())?;
+            bins &= bins - 1;
+            Some(Bin::from_index(lowest as usize))
+        })
     }
 
     /// Marks the free cells that the thread has at hand: from now on objects in them are taken for live. In the pause in
@@ -284,7 +358,7 @@ impl Local {
     #[must_use]
     pub fn release(&mut self, heads: &mut Heads) -> usize {
         heads.clear();
-        self.current = [NONE; MAX_BINS];
+        self.former = std::mem::replace(&mut self.current, [NONE; MAX_BINS]);
         for length in &mut self.lengths {
             *length = length.div_ceil(2);
         }

@@ -231,22 +231,24 @@ impl<C: Config> Heap<C> {
         }
         for (local, _) in threads {
             for bin in (0..C::BINS).map(Bin::from_index) {
-                let link = local.current[bin.index()];
-                if link != NONE
-                    && (self.block(link).bin() != bin
-                        || places.insert(link, State::Current).is_some())
-                {
-                    return Err(format!(
-                        "{:?} has two owners, or another bin than {bin:?}",
-                        self.block(link)
-                    ));
+                let former = local.former[bin.index()];
+                let kept = (former != NONE && self.block(former).state() == State::Kept).then_some((former, State::Kept));
+                let current = local.current[bin.index()];
+                let current = (current != NONE).then_some((current, State::Current));
+                for (link, state) in kept.into_iter().chain(current) {
+                    if self.block(link).bin() != bin || places.insert(link, state).is_some() {
+                        return Err(format!(
+                            "{:?} has two owners, or another bin than {bin:?}",
+                            self.block(link)
+                        ));
+                    }
                 }
             }
         }
         for (page, block) in self.blocks_by_page() {
             let listed = places.remove(&self.directory.link_to(page));
             let expected = match block.state() {
-                state @ (State::Pooled | State::Current) => Some(state),
+                state @ (State::Pooled | State::Current | State::Kept) => Some(state),
                 _ => None,
             };
             if listed != expected {

@@ -251,9 +251,11 @@ impl<C: Config> Model<C> {
         let Some(bin) = C::bin(bytes, align) else {
             return true;
         };
-        let cell = self.space.alloc(&mut self.mutators[thread], bin);
+        let mutator = &mut self.mutators[thread];
+        let cell = self.space.alloc(mutator, bin).map(|cell| (cell, bin));
+        let cell = cell.or_else(|| self.space.borrow(mutator, bin, align));
         self.note_backed();
-        let Some(cell) = cell else {
+        let Some((cell, bin)) = cell else {
             return false;
         };
         let cell_bytes = bin.cell_bytes();
@@ -491,6 +493,42 @@ against_the_model! {
     concurrent_4k: 12, false, concurrent_step, Concurrent;
     concurrent_64k: 16, false, concurrent_step, Concurrent;
     concurrent_64k_whole: 16, true, concurrent_step, Concurrent;
+}
+
+#[test]
+fn a_thread_goes_on_with_its_own_block_behind_a_collection() {
+    let space = Space::<Blocks64K>::new(1, usize::MAX);
+    let bin = Bin::holding(64);
+    let mut mutators = [Mutator::default(), Mutator::default()];
+    let cells: Vec<usize> = mutators.iter_mut().map(|mutator| space.alloc(mutator, bin).unwrap()).collect();
+    space.mark(cells.iter().copied());
+    for scope in [Scope::Full, Scope::Young] {
+        space.release_scope(scope, mutators.iter_mut());
+        // The last to leave its block would be the first to get one.
+        for (mutator, cell) in mutators.iter_mut().zip(&cells) {
+            let next = space.alloc(mutator, bin).unwrap();
+            assert_eq!(next / PAGE_BYTES, cell / PAGE_BYTES, "{scope:?}");
+        }
+    }
+    // A block that its thread does not come for serves others after the next collection.
+    for _ in 0..2 {
+        space.release_scope(Scope::Young, mutators.iter_mut());
+    }
+    let mut page = || space.alloc(&mut mutators[0], bin).unwrap() / PAGE_BYTES;
+    let pages: Vec<usize> = (0..128).map(|_| page()).collect();
+    assert!(cells.iter().all(|cell| pages.contains(&(cell / PAGE_BYTES))));
+}
+
+#[test]
+fn where_pages_cannot_be_charged_a_larger_cell_serves() {
+    let space = Space::<Blocks64K>::new(1, 1);
+    let mut mutator = Mutator::default();
+    let [small, large] = [Bin::holding(24), Bin::holding(32)];
+    let first = space.alloc(&mut mutator, large).unwrap();
+    assert_eq!(space.alloc(&mut mutator, small), None);
+    assert_eq!(space.borrow(&mut mutator, small, 8), Some((first + 32, large)));
+    assert_eq!(space.borrow(&mut mutator, Bin::holding(16), 8), None, "of 24 bytes there is none");
+    assert_eq!(space.borrow(&mut mutator, Bin::holding(16), 16), Some((first + 64, large)));
 }
 
 #[test]

@@ -172,6 +172,14 @@ impl<C: Config> Space<C> {
         }
     }
 
+    /// What an allocator does where it would have to collect: takes a cell of the next larger bin for the alignment.
+    pub fn borrow(&self, mutator: &mut Mutator, bin: Bin, align: usize) -> Option<(usize, Bin)> {
+        let larger = C::bin(bin.cell_bytes() + 1, align)?;
+        let Mutator { local, heads } = mutator;
+        let cell = local.borrow(heads, &self.heap, larger, self.sharing())?;
+        Some((cell.get(), larger))
+    }
+
     /// Allocates an object of so many pages.
     pub fn alloc_large(&self, mutator: &mut Mutator, pages: NonZeroUsize) -> Option<usize> {
         loop {

@@ -39,8 +39,6 @@ private:
   const ThirdPartyHeapPluginTable* plugin() const;
   // Of a heap of that size. Threads that wait for a collection have charged what they need, so that more may be in use.
   size_t used_within(size_t size) const;
-  // Until the VM has started up there are no collections, and -Xmx is all there is.
-  bool can_collect() const;
   void wait_until_collection_enabled();
   void clear_soft_references();
   // When JVMTI is about to sample an object, compiled code finds no free memory, so that each allocation comes through mem_allocate.
@@ -70,6 +68,8 @@ public:
   virtual void post_initialize();
   virtual void initialize_serviceability();
 
+  // Until the VM has started up there are no collections, and -Xmx is all there is.
+  bool can_collect() const;
   virtual size_t max_capacity() const;
   virtual size_t capacity() const;
   virtual size_t used() const;

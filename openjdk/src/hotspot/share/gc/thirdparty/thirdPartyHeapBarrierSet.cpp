@@ -47,6 +47,13 @@ void ThirdPartyHeapBarrierSet::on_thread_attach(Thread* thread) {
   }
 }
 
+void ThirdPartyHeapBarrierSet::before_thread_detach(Thread* thread) {
+  ThirdPartyHeapMutator* const mutator = UseThirdPartyHeap ? ThirdPartyHeapThreadLocalData::mutator(thread) : NULL;
+  if (mutator != NULL) {
+    ThirdPartyHeapLoader::plugin()->give_up_memory(mutator);
+  }
+}
+
 // Runs under the Threads_lock, so no collection sees a thread in the list without its mutator.
 void ThirdPartyHeapBarrierSet::on_thread_detach(Thread* thread) {
   ThirdPartyHeapMutator* mutator = ThirdPartyHeapThreadLocalData::mutator(thread);

@@ -43,6 +43,8 @@ public:
   virtual void on_thread_create(Thread* thread);
   virtual void on_thread_attach(Thread* thread);
   virtual void on_thread_detach(Thread* thread);
+  // The calling thread is about to be detached. It has no lock yet.
+  static void before_thread_detach(Thread* thread);
   virtual void on_slowpath_allocation_exit(JavaThread* thread, oop new_obj);
 
   // Set once, before any code is generated.

@@ -3,6 +3,7 @@
  */
 #include "precompiled.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
 #include "gc/thirdparty/thirdPartyHeapDCmds.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "jni.h"
@@ -15,12 +16,16 @@
 enum HarnessState { NotBegun, Beginning, Running, Ended };
 static volatile int _state = NotBegun;
 
-// Whether they have begun, from zero. They are of a heap that has been collected in full, also where marking runs beside the program.
+// Whether they have begun, from zero. They are of a heap that MMTk collects before: in full, unless marking runs beside the program. Then
+// that would end with it, and is ended here.
 static bool harness_begin_in_vm(JavaThread* thread) {
   if (Atomic::cmpxchg(&_state, (int)NotBegun, (int)Beginning) != NotBegun) {
     return false;
   }
-  ThirdPartyHeap::heap()->collect(GCCause::_jvmti_force_gc);
+  ThirdPartyHeap* const heap = ThirdPartyHeap::heap();
+  if (ThirdPartyHeapBarrierSet::is_snapshot_active() || !heap->can_collect()) {
+    heap->collect(GCCause::_jvmti_force_gc);
+  }
   ThirdPartyHeapLoader::plugin()->harness_begin((ThirdPartyHeapThread*)thread);
   Atomic::release_store(&_state, (int)Running);
   return true;

@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 15
+#define THIRD_PARTY_HEAP_ABI_VERSION 16
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -406,6 +406,12 @@ typedef struct ThirdPartyHeapPluginTable {
    * thread has an object whose bit is in that byte.
    */
   void* (*valid_object_bits)(void);
+
+  /*
+   * The thread is about to end: what it has of free memory serves others, and destroy_mutator, which the VM calls under a lock that all
+   * threads need, has nothing left to do. By the mutator's thread, which may allocate again.
+   */
+  void (*give_up_memory)(ThirdPartyHeapMutator* mutator);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */
