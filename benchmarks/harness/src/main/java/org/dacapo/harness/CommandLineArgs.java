@@ -3,19 +3,21 @@ package org.dacapo.harness;
 
 import java.lang.reflect.InvocationTargetException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
-import org.apache.commons.cli.CommandLine;
-import org.apache.commons.cli.DefaultParser;
-import org.apache.commons.cli.HelpFormatter;
-import org.apache.commons.cli.Option;
-import org.apache.commons.cli.Options;
-import org.apache.commons.cli.ParseException;
 import org.shardsweep.bench.Size;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.TypeConversionException;
 
 /**
  * The command line: DaCapo's, as far as it makes sense for these benchmarks. Callbacks get it in
  * their constructor. All values are checked when it is parsed.
  */
+@Command(name = "java -jar lusearch.jar")
 public final class CommandLineArgs {
   /** How the number of iterations is found. */
   public enum Methodology {
@@ -25,75 +27,134 @@ public final class CommandLineArgs {
     CONVERGE
   }
 
-  private final CommandLine line;
-  private final Size size;
-  private final int iterations;
-  private final int threads;
-  private final int window;
-  private final int maxIterations;
-  private final double targetVariation;
+  @Option(
+      names = {"-c", "--callback"},
+      paramLabel = "<class>",
+      description = "bracket the iterations with this Callback")
+  private String callback;
 
-  private CommandLineArgs(CommandLine line) throws UsageException {
-    this.line = line;
-    size = parseSize(line.getOptionValue("size", "default"));
-    iterations = count("iterations", 1);
-    threads = count("thread-count", Runtime.getRuntime().availableProcessors());
-    window = count("window", 3);
-    maxIterations = count("max-iterations", 20);
-    targetVariation = percentage("variance", 3.0);
-  }
+  @Option(
+      names = {"-C", "--converge"},
+      description = "iterate until the times have settled")
+  private boolean converge;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "print this help")
+  private boolean help;
+
+  @Option(
+      names = {"-l", "--list-benchmarks"},
+      description = "list the benchmarks")
+  private boolean list;
+
+  @Option(
+      names = {"-n", "--iterations"},
+      paramLabel = "<n>",
+      defaultValue = "1",
+      description = "run n iterations, the last is timed (${DEFAULT-VALUE})")
+  private int iterations;
+
+  @Option(
+      names = {"-s", "--size"},
+      paramLabel = "<size>",
+      defaultValue = "default",
+      description = "small, default or large (${DEFAULT-VALUE})")
+  private Size size;
+
+  @Option(
+      names = {"-t", "--thread-count"},
+      paramLabel = "<n>",
+      description = "work with n threads (one per processor)")
+  private int threads = Runtime.getRuntime().availableProcessors();
+
+  @Option(
+      names = {"-v", "--verbose"},
+      description = "say what is done")
+  private boolean verbose;
+
+  @Option(
+      names = "--max-iterations",
+      paramLabel = "<n>",
+      defaultValue = "20",
+      description = "with -C: at most n iterations (${DEFAULT-VALUE})")
+  private int maxIterations;
+
+  @Option(
+      names = "--variance",
+      paramLabel = "<pct>",
+      defaultValue = "3.0",
+      description = "with -C: settled means within pct %% (${DEFAULT-VALUE})")
+  private double targetVariation;
+
+  @Option(
+      names = "--window",
+      paramLabel = "<n>",
+      defaultValue = "3",
+      description = "with -C: compare the latest n times (${DEFAULT-VALUE})")
+  private int window;
+
+  @Option(
+      names = "--scratch-directory",
+      paramLabel = "<dir>",
+      defaultValue = "./scratch",
+      description = "where to put files (${DEFAULT-VALUE})")
+  private String scratchDirectory;
+
+  @Option(names = "--ignore-validation", description = "exit with 0 in spite of wrong results")
+  private boolean ignoreValidation;
+
+  @Option(names = "--no-pre-iteration-gc", description = "no System.gc() before an iteration")
+  private boolean noPreIterationGc;
+
+  @Option(names = "--no-validation", description = "do not check the results")
+  private boolean noValidation;
+
+  @Option(names = "--preserve", description = "keep index, queries and output at the end")
+  private boolean preserve;
+
+  @Option(
+      names = "--validation-report",
+      paramLabel = "<file>",
+      description = "write the digests of the output to file")
+  private Path validationReport;
+
+  @Parameters(paramLabel = "benchmark", description = "what to run, one after the other")
+  private List<String> benchmarks = new ArrayList<>();
+
+  private CommandLineArgs() {}
 
   /**
    * Parses {@code args}.
    *
-   * @throws UsageException for an unknown option, a missing or a bad value
+   * @throws UsageException for an unknown option, one that is there twice, a missing or a bad value
    */
   public static CommandLineArgs parse(String... args) throws UsageException {
+    CommandLineArgs parsed = new CommandLineArgs();
     try {
-      return new CommandLineArgs(new DefaultParser().parse(options(), args));
-    } catch (ParseException e) {
+      parser(parsed).parseArgs(args);
+    } catch (ParameterException e) {
       throw new UsageException(
           UsageException.BAD_COMMAND_LINE, e.getMessage() + " (-h lists the options)");
     }
+    return parsed;
   }
 
-  private static Options options() {
-    Options options = new Options();
-    options.addOption(value("c", "callback", "class", "bracket the iterations with this Callback"));
-    options.addOption("C", "converge", false, "iterate until the times have settled");
-    options.addOption("h", "help", false, "print this help");
-    options.addOption("l", "list-benchmarks", false, "list the benchmarks");
-    options.addOption(value("n", "iterations", "n", "run n iterations, the last is timed (1)"));
-    options.addOption(value("s", "size", "size", "small, default or large (default)"));
-    options.addOption(value("t", "thread-count", "n", "search with n threads (one per processor)"));
-    options.addOption("v", "verbose", false, "say what is done");
-    options.addOption(value(null, "max-iterations", "n", "with -C: at most n iterations (20)"));
-    options.addOption(value(null, "variance", "pct", "with -C: settled means within pct % (3.0)"));
-    options.addOption(value(null, "window", "n", "with -C: compare the latest n times (3)"));
-    options.addOption(value(null, "scratch-directory", "dir", "where to put files (./scratch)"));
-    options.addOption(null, "ignore-validation", false, "exit with 0 in spite of wrong results");
-    options.addOption(null, "no-pre-iteration-gc", false, "no System.gc() before an iteration");
-    options.addOption(null, "no-validation", false, "do not check the results");
-    options.addOption(null, "preserve", false, "keep index, queries and output at the end");
-    options.addOption(
-        value(null, "validation-report", "file", "write the digests of the output to file"));
-    return options;
-  }
-
-  private static Option value(String letter, String name, String argument, String description) {
-    return Option.builder(letter).longOpt(name).hasArg().argName(argument).desc(description).build();
+  private static CommandLine parser(CommandLineArgs parsed) {
+    return new CommandLine(parsed)
+        .setExpandAtFiles(false)
+        .registerConverter(int.class, CommandLineArgs::count)
+        .registerConverter(double.class, CommandLineArgs::fraction)
+        .registerConverter(Size.class, CommandLineArgs::size);
   }
 
   /** Prints the options to standard output. */
   static void printHelp() {
-    new HelpFormatter().printHelp("java -jar lusearch.jar [options] benchmark...", options());
+    parser(new CommandLineArgs()).usage(System.out);
   }
 
-  private int count(String option, int otherwise) throws UsageException {
-    String text = line.getOptionValue(option);
-    if (text == null) {
-      return otherwise;
-    }
+  private static int count(String text) {
     try {
       int number = Integer.parseInt(text);
       if (number >= 1) {
@@ -102,14 +163,11 @@ public final class CommandLineArgs {
     } catch (NumberFormatException e) {
       // Reported below, as numbers that are too small are.
     }
-    throw bad(option, text, "a whole number of at least 1");
+    throw bad(text, "a whole number of at least 1");
   }
 
-  private double percentage(String option, double otherwise) throws UsageException {
-    String text = line.getOptionValue(option);
-    if (text == null) {
-      return otherwise / 100;
-    }
+  /** The fraction that a percentage is. */
+  private static double fraction(String text) {
     try {
       double number = Double.parseDouble(text);
       if (number >= 0 && number <= 100) {
@@ -118,22 +176,20 @@ public final class CommandLineArgs {
     } catch (NumberFormatException e) {
       // Reported below, as numbers out of range are.
     }
-    throw bad(option, text, "a percentage from 0 to 100");
+    throw bad(text, "a percentage from 0 to 100");
   }
 
-  private static Size parseSize(String text) throws UsageException {
+  private static Size size(String text) {
     for (Size size : Size.values()) {
       if (size.label().equals(text)) {
         return size;
       }
     }
-    throw bad("size", text, "small, default or large");
+    throw bad(text, "small, default or large");
   }
 
-  private static UsageException bad(String option, String text, String expected) {
-    return new UsageException(
-        UsageException.BAD_COMMAND_LINE,
-        "bad value '" + text + "' for --" + option + ": give " + expected);
+  private static TypeConversionException bad(String text, String expected) {
+    return new TypeConversionException("'" + text + "': give " + expected);
   }
 
   /**
@@ -142,49 +198,48 @@ public final class CommandLineArgs {
    * @throws UsageException when there is no such class, or it is not a callback
    */
   Callback newCallback() throws UsageException, ReflectiveOperationException {
-    String name = line.getOptionValue("callback");
-    if (name == null) {
+    if (callback == null) {
       return new Callback(this);
     }
     try {
-      return Class.forName(name)
+      return Class.forName(callback)
           .asSubclass(Callback.class)
           .getConstructor(CommandLineArgs.class)
           .newInstance(this);
     } catch (ClassNotFoundException e) {
       throw new UsageException(
           UsageException.MISSING_CALLBACK,
-          "no class " + name + " for --callback: put it on the class path with -cp");
+          "no class " + callback + " for --callback: put it on the class path with -cp");
     } catch (ClassCastException | NoSuchMethodException e) {
       throw new UsageException(
           UsageException.BAD_CALLBACK,
-          name + " is no callback: it must extend org.dacapo.harness.Callback"
+          callback + " is no callback: it must extend org.dacapo.harness.Callback"
               + " and have a public constructor that takes CommandLineArgs");
     } catch (InvocationTargetException e) {
       throw new UsageException(
           UsageException.BAD_CALLBACK,
-          "the constructor of callback " + name + " failed: " + e.getCause());
+          "the constructor of callback " + callback + " failed: " + e.getCause());
     }
   }
 
   /** The names of the benchmarks to run, in order; empty when none is given. */
   public List<String> benchmarks() {
-    return line.getArgList();
+    return benchmarks;
   }
 
   /** Whether only the help text is wanted. */
   boolean help() {
-    return line.hasOption("help");
+    return help;
   }
 
   /** Whether only the names of the benchmarks are wanted. */
   boolean list() {
-    return line.hasOption("list-benchmarks");
+    return list;
   }
 
   /** How the number of iterations is found. */
   public Methodology getMethodology() {
-    return line.hasOption("converge") ? Methodology.CONVERGE : Methodology.ITERATE;
+    return converge ? Methodology.CONVERGE : Methodology.ITERATE;
   }
 
   /** Number of iterations, the timed one included; at least 1. */
@@ -217,44 +272,43 @@ public final class CommandLineArgs {
     return size;
   }
 
-  /** Number of threads that search; at least 1. */
+  /** Number of threads that work; at least 1. */
   int threads() {
     return threads;
   }
 
   /** Whether to say what is done. */
   public boolean getVerbose() {
-    return line.hasOption("verbose");
+    return verbose;
   }
 
   /** The folder below which all files are written. */
   public String getScratchDir() {
-    return line.getOptionValue("scratch-directory", "./scratch");
+    return scratchDirectory;
   }
 
   /** Whether to keep index, queries and output at the end. */
   public boolean getPreserve() {
-    return line.hasOption("preserve");
+    return preserve;
   }
 
   /** Whether to call {@code System.gc()} before each iteration. */
   public boolean getPreIterationGC() {
-    return !line.hasOption("no-pre-iteration-gc");
+    return !noPreIterationGc;
   }
 
   /** Whether to check the output of each iteration. */
   public boolean getValidate() {
-    return !line.hasOption("no-validation");
+    return !noValidation;
   }
 
   /** Whether wrong results leave the exit status alone. */
   public boolean getIgnoreValidation() {
-    return line.hasOption("ignore-validation");
+    return ignoreValidation;
   }
 
   /** The file that gets the digests of the output, or null. */
   Path validationReport() {
-    String file = line.getOptionValue("validation-report");
-    return file == null ? null : Path.of(file);
+    return validationReport;
   }
 }

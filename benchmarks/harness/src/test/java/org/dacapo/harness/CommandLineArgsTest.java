@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.dacapo.harness.CommandLineArgs.Methodology;
 import org.junit.jupiter.api.Test;
@@ -63,7 +66,9 @@ class CommandLineArgsTest {
     "--variance NaN, 'NaN'",
     "--window 0, '0'",
     "--frobnicate, --frobnicate",
-    "-n, n",
+    "-n, iterations",
+    "-n -t 3, iterations",
+    "-n 3 -n 5, iterations",
   })
   void badValuesAreNamedInOneLine(String line, String culprit) {
     UsageException e =
@@ -71,6 +76,31 @@ class CommandLineArgsTest {
     assertEquals(UsageException.BAD_COMMAND_LINE, e.status());
     assertTrue(e.getMessage().contains(culprit), e.getMessage());
     assertFalse(e.getMessage().contains("\n"), e.getMessage());
+  }
+
+  /** A name that begins with an at sign is a name, and not that of a file of arguments. */
+  @Test
+  void valuesAreTakenAsTheyAre() throws Exception {
+    CommandLineArgs args = CommandLineArgs.parse("--scratch-directory", "@there", "@all", "--", "-n");
+    assertEquals("@there", args.getScratchDir());
+    assertEquals(List.of("@all", "-n"), args.benchmarks());
+  }
+
+  @Test
+  void helpListsTheOptions() throws Exception {
+    PrintStream saved = System.out;
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    System.setOut(new PrintStream(bytes, true, StandardCharsets.UTF_8));
+    try {
+      assertEquals(0, TestHarness.run("-h"));
+    } finally {
+      System.setOut(saved);
+    }
+    String help = bytes.toString(StandardCharsets.UTF_8);
+    for (String option :
+        List.of("-n, --iterations=<n>", "-C, --converge", "--no-validation", "(default)")) {
+      assertTrue(help.contains(option), help);
+    }
   }
 
   @ParameterizedTest
