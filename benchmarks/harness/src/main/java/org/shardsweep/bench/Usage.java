@@ -7,6 +7,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 
 /** What this process has used since it started, as Linux counts it, and the heap in use. */
 final class Usage {
@@ -38,12 +39,16 @@ final class Usage {
     // The name, in brackets, may hold anything.
     String[] counters = line.substring(line.lastIndexOf(')') + 2).split(" ");
     Runtime runtime = Runtime.getRuntime();
-    out.printf(
-        "===== Shardsweep usage user %d, system %d, minor %s, major %s, heap %d =====%n",
-        Long.parseLong(counters[USER]) * MILLISECONDS_PER_TICK,
-        Long.parseLong(counters[SYSTEM]) * MILLISECONDS_PER_TICK,
-        counters[MINOR],
-        counters[MAJOR],
-        (runtime.totalMemory() - runtime.freeMemory()) >> 10);
+    String said =
+        String.format(
+            Locale.ROOT,
+            "===== Shardsweep usage user %d, system %d, minor %s, major %s, heap %d =====%n",
+            Long.parseLong(counters[USER]) * MILLISECONDS_PER_TICK,
+            Long.parseLong(counters[SYSTEM]) * MILLISECONDS_PER_TICK,
+            counters[MINOR],
+            counters[MAJOR],
+            (runtime.totalMemory() - runtime.freeMemory()) >> 10);
+    // In one piece: a line of the JVM's log must not come between two.
+    out.print(said);
   }
 }

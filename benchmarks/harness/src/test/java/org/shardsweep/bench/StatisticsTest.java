@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
@@ -63,6 +64,26 @@ class StatisticsTest {
     assertEquals(before + 1, collections());
     callback.stop(10);
     assertEquals(before + 1, collections());
+  }
+
+  /** The JVM logs to the same file: what is written in pieces can have a line of its log between them. */
+  @Test
+  void saysItInOnePiece() {
+    List<Integer> pieces = new ArrayList<>();
+    OutputStream file =
+        new OutputStream() {
+          @Override
+          public void write(int piece) {
+            pieces.add(1);
+          }
+
+          @Override
+          public void write(byte[] bytes, int offset, int length) {
+            pieces.add(length);
+          }
+        };
+    Usage.say(new PrintStream(file, true, StandardCharsets.US_ASCII));
+    assertEquals(1, pieces.size(), pieces::toString);
   }
 
   @Test
