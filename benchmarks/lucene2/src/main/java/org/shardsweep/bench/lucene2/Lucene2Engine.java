@@ -15,7 +15,6 @@ import org.apache.lucene.document.Field;
 import org.apache.lucene.index.IndexReader;
 import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.SerialMergeScheduler;
-import org.apache.lucene.queryParser.ParseException;
 import org.apache.lucene.queryParser.QueryParser;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
@@ -24,6 +23,7 @@ import org.apache.lucene.search.TopDocs;
 import org.apache.lucene.store.Directory;
 import org.apache.lucene.store.FSDirectory;
 import org.shardsweep.bench.Paging;
+import org.shardsweep.bench.Queries;
 import org.shardsweep.bench.SearchEngine;
 import org.shardsweep.bench.Verse;
 
@@ -75,9 +75,7 @@ public final class Lucene2Engine implements SearchEngine {
     try {
       IndexSearcher searcher = new IndexSearcher(reader);
       QueryParser parser = new QueryParser(TEXT, new StandardAnalyzer());
-      for (String line = queries.readLine(); line != null; line = queries.readLine()) {
-        page(searcher, parse(parser, line), output);
-      }
+      Queries.each(queries, parser::parse, query -> page(searcher, query, output));
       searcher.close();
     } finally {
       reader.close();
@@ -89,14 +87,6 @@ public final class Lucene2Engine implements SearchEngine {
       return FSDirectory.getDirectory(path.toFile());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    }
-  }
-
-  private static Query parse(QueryParser parser, String line) throws IOException {
-    try {
-      return parser.parse(line);
-    } catch (ParseException e) {
-      throw new IOException("not a query: " + line, e);
     }
   }
 

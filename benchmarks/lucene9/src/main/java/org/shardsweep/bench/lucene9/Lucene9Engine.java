@@ -16,7 +16,6 @@ import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.IndexWriterConfig;
 import org.apache.lucene.index.SerialMergeScheduler;
 import org.apache.lucene.index.StoredFields;
-import org.apache.lucene.queryparser.classic.ParseException;
 import org.apache.lucene.queryparser.classic.QueryParser;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
@@ -26,6 +25,7 @@ import org.apache.lucene.search.TopScoreDocCollector;
 import org.apache.lucene.store.Directory;
 import org.apache.lucene.store.FSDirectory;
 import org.shardsweep.bench.Paging;
+import org.shardsweep.bench.Queries;
 import org.shardsweep.bench.SearchEngine;
 import org.shardsweep.bench.Verse;
 
@@ -87,17 +87,7 @@ public final class Lucene9Engine implements SearchEngine {
       // What it reads with is large, and serves all hits of the thread.
       StoredFields fields = searcher.storedFields();
       QueryParser parser = new QueryParser(TEXT, new StandardAnalyzer());
-      for (String line = queries.readLine(); line != null; line = queries.readLine()) {
-        page(searcher, fields, parse(parser, line), output);
-      }
-    }
-  }
-
-  private static Query parse(QueryParser parser, String line) throws IOException {
-    try {
-      return parser.parse(line);
-    } catch (ParseException e) {
-      throw new IOException("not a query: " + line, e);
+      Queries.each(queries, parser::parse, query -> page(searcher, fields, query, output));
     }
   }
 
