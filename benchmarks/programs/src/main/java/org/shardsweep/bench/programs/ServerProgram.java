@@ -11,6 +11,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -51,7 +52,8 @@ public final class ServerProgram implements Program {
     return new Serving(Verse.shipped(), setting);
   }
 
-  private static final class Serving implements Workload {
+  /** A server that runs. */
+  static final class Serving implements Workload {
     private final List<Verse> verses;
     private final Setting setting;
     private final HttpServer server;
@@ -59,7 +61,9 @@ public final class ServerProgram implements Program {
     private final HttpClient client;
     private final String[] results;
     private final Latencies latencies;
-    private final Map<Integer, String> kept = new LinkedHashMap<>();
+
+    /** Pages by their first verse, the oldest first. Server threads share it: it is its own lock. */
+    final Map<Integer, String> kept = new LinkedHashMap<>();
 
     Serving(List<Verse> verses, Setting setting) throws IOException {
       this.verses = verses;
@@ -104,6 +108,15 @@ public final class ServerProgram implements Program {
       }
     }
 
+    /** What the last iteration came to is not to pass for this one's, nor to live on in it. */
+    @Override
+    public void prepare() {
+      Arrays.fill(results, null);
+      synchronized (kept) {
+        kept.clear();
+      }
+    }
+
     @Override
     public void run() throws Exception {
       long start = System.nanoTime();
@@ -136,9 +149,22 @@ public final class ServerProgram implements Program {
       results[number] = String.join(" ", Digests.ofText("page", response.body()).lines());
     }
 
+    /** The digest of the pages that clients got, or another one if the pages kept are not as made. */
     @Override
     public Digests results() {
-      return Digests.ofText("server/" + setting.size().label(), String.join("\n", results));
+      String text = String.join("\n", results);
+      if (!keptAreRight()) {
+        text += "\nthe pages kept are wrong";
+      }
+      return Digests.ofText("server/" + setting.size().label(), text);
+    }
+
+    /** No client reads them again: what a collector loses of them is seen here alone. */
+    private boolean keptAreRight() {
+      synchronized (kept) {
+        return kept.size() == PAGES_KEPT
+            && kept.entrySet().stream().allMatch(each -> page(each.getKey()).equals(each.getValue()));
+      }
     }
 
     @Override
