@@ -31,16 +31,17 @@ public final class GraphProgram implements Program {
   /** A label is an object, so that each new one is an allocation. */
   private record Label(long value) {}
 
-  private static final class Node {
+  static final class Node {
     Node[] edges;
     Label label;
     Label next;
   }
 
-  private static final class Graph implements Workload {
+  /** A graph that is there for some iterations. */
+  static final class Graph implements Workload {
     private final Setting setting;
     private final int number;
-    private Node[] nodes;
+    Node[] nodes;
 
     Graph(Setting setting) {
       this.setting = setting;
@@ -124,13 +125,14 @@ public final class GraphProgram implements Program {
       return (bits ^ (bits >>> 29)) >>> 1;
     }
 
+    /** Every edge is followed: one that leads to the wrong node has another label at its end. */
     @Override
     public Digests results() {
       long edges = 0;
       long labels = 0;
       for (Node node : nodes) {
         edges += node.edges.length;
-        labels = labels * 31 + node.label.value();
+        labels = labels * 31 + around(node);
       }
       return Digests.ofText("graph/" + setting.size().label(), edges + " " + labels);
     }
