@@ -102,7 +102,7 @@ public final class Scratch implements AutoCloseable {
   }
 
   /** The folder of the index. */
-  Path index() {
+  public Path index() {
     return directory.resolve("index");
   }
 

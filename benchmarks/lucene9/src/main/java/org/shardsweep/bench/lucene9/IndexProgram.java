@@ -2,9 +2,6 @@
 package org.shardsweep.bench.lucene9;
 
 import java.io.IOException;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import org.apache.lucene.analysis.standard.StandardAnalyzer;
 import org.apache.lucene.document.Document;
@@ -15,12 +12,15 @@ import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.IndexWriterConfig;
 import org.apache.lucene.index.MultiTerms;
+import org.apache.lucene.index.Terms;
 import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.store.Directory;
 import org.apache.lucene.store.FSDirectory;
 import org.apache.lucene.util.BytesRef;
+import org.dacapo.harness.UsageException;
 import org.shardsweep.bench.Digests;
 import org.shardsweep.bench.Program;
+import org.shardsweep.bench.Scratch;
 import org.shardsweep.bench.Verse;
 import org.shardsweep.bench.Workers;
 import org.shardsweep.bench.Workload;
@@ -40,20 +40,19 @@ public final class IndexProgram implements Program {
   }
 
   @Override
-  public Workload open(Setting setting) throws IOException {
-    Path folder = setting.scratch().resolve(name());
-    Files.createDirectories(folder);
+  public Workload open(Setting setting) throws IOException, UsageException {
     List<Verse> verses = Verse.shipped();
     int number = setting.size().of(verses.size() / 8, verses.size(), verses.size());
-    return new Indexing(verses.subList(0, number), folder, setting);
+    Scratch scratch = Scratch.open(setting.scratch(), name(), setting.preserve());
+    return new Indexing(verses.subList(0, number), scratch, setting);
   }
 
-  private record Indexing(List<Verse> verses, Path folder, Setting setting) implements Workload {
-    /** An index that another run is using has a lock, which is not taken away. */
+  private record Indexing(List<Verse> verses, Scratch scratch, Setting setting)
+      implements Workload {
     @Override
     public void prepare() throws IOException {
       IndexWriterConfig config = new IndexWriterConfig().setOpenMode(IndexWriterConfig.OpenMode.CREATE);
-      try (Directory directory = FSDirectory.open(folder);
+      try (Directory directory = FSDirectory.open(scratch.index());
           IndexWriter writer = new IndexWriter(directory, config)) {
         writer.commit();
       }
@@ -61,7 +60,7 @@ public final class IndexProgram implements Program {
 
     @Override
     public void run() throws Exception {
-      try (Directory directory = FSDirectory.open(folder);
+      try (Directory directory = FSDirectory.open(scratch.index());
           IndexWriter writer =
               new IndexWriter(directory, new IndexWriterConfig(new StandardAnalyzer()))) {
         Workers workers = new Workers("Indexer", setting.threads());
@@ -86,30 +85,28 @@ public final class IndexProgram implements Program {
     @Override
     public Digests results() throws IOException {
       StringBuilder text = new StringBuilder();
-      try (Directory directory = FSDirectory.open(folder);
+      try (Directory directory = FSDirectory.open(scratch.index());
           DirectoryReader reader = DirectoryReader.open(directory)) {
         text.append(reader.numDocs()).append(" documents\n");
         for (String field : List.of(REFERENCE, TEXT)) {
-          TermsEnum terms = MultiTerms.getTerms(reader, field).iterator();
-          for (BytesRef term = terms.next(); term != null; term = terms.next()) {
-            text.append(term.utf8ToString()).append(' ').append(terms.docFreq());
-            text.append(' ').append(terms.totalTermFreq()).append('\n');
-          }
+          appendTerms(text, MultiTerms.getTerms(reader, field));
         }
       }
       return Digests.ofText("luindex9/" + setting.size().label(), text.toString());
     }
 
+    /** An index without a document has no terms at all. */
+    private static void appendTerms(StringBuilder text, Terms all) throws IOException {
+      TermsEnum terms = all == null ? TermsEnum.EMPTY : all.iterator();
+      for (BytesRef term = terms.next(); term != null; term = terms.next()) {
+        text.append(term.utf8ToString()).append(' ').append(terms.docFreq());
+        text.append(' ').append(terms.totalTermFreq()).append('\n');
+      }
+    }
+
     @Override
     public void close() throws IOException {
-      if (!setting.preserve()) {
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
-          for (Path file : files) {
-            Files.delete(file);
-          }
-        }
-        Files.delete(folder);
-      }
+      scratch.close();
     }
   }
 }
