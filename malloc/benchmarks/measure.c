@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Runs a command with a library preloaded, or with none if its name is empty, and prints on standard error what it took: wall, user and
-// system microseconds, and KiB resident at most. A process of its own, as the peak of a child begins with what its parent held.
+// system microseconds, and KiB resident at most. A process of its own, as the peak of a child begins with what its parent held. Its exit
+// code is the command's as shells have it: 128 and the signal's number where a signal ended it.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,5 +31,5 @@ int main(int count, char **arguments) {
   clock_gettime(CLOCK_MONOTONIC, &ended);
   long long wall = (ended.tv_sec - began.tv_sec) * 1000000LL + (ended.tv_nsec - began.tv_nsec) / 1000;
   fprintf(stderr, "%lld %lld %lld %ld\n", wall, microseconds(usage.ru_utime), microseconds(usage.ru_stime), usage.ru_maxrss);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -35,6 +35,15 @@ def measure(tmp_path, monkeypatch):
     return run, folder
 
 
+@pytest.mark.parametrize(("command", "status"), [("exit 3", 3), ("kill -SEGV $$", 139)])
+def test_the_launcher_ends_as_its_command_does(tmp_path, command, status):
+    launcher = tmp_path / "measure"
+    subprocess.run(["gcc", "-o", launcher, catalog.ROOT / "malloc" / "benchmarks" / "measure.c"], check=True)
+    done = subprocess.run([launcher, "", "/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert len(done.stderr.split()) == 4
+
+
 POINT = ("--programs", "cfrac", "--threads", "1", "--baseline", "glibc", "glibc=")
 
 
