@@ -4,13 +4,14 @@
 # Measures single operations with JMH on build/jdk: on our allocator and on one of HotSpot's collectors in turn. Leaves what JMH
 # says in build/micro, and results.csv, tables.md, machine.json and a plot by heap size in the folder TO.
 # Usage: micro.sh allocation|collection|heaps
-#   allocation  nanoseconds to allocate an object, beside Serial, by THREADS; five minutes
-#   collection  milliseconds of System.gc() with 450 MiB alive, beside Parallel; a minute
-#   heaps       the same with 24 MiB alive, by heap size; a minute
+#   allocation  nanoseconds to allocate an object, beside Serial, by THREADS; five minutes a round
+#   collection  milliseconds of System.gc() with 450 MiB alive, beside Parallel; a minute a round
+#   heaps       the same with 24 MiB alive, by heap size; a minute a round
 # Variables:
 #   TO       a folder, default build/micro/ and the name of the measurement, and in it results
 #   PLUGIN   the build that is compared, default ms-64k
 #   THREADS  numbers of threads, default "1 2"
+#   ROUNDS   how many JVMs run each benchmark on each collector, default 5
 set -euo pipefail
 to=${TO:+$(realpath -m "$TO")}
 cd "$(dirname "$0")"
@@ -19,14 +20,15 @@ source ../lib.sh
 
 what=${1:-}
 plugin=${PLUGIN:-ms-64k}
+rounds=${ROUNDS:-5}
 work=$OUT/micro/$what
 to=${to:-$work/results}
 jar=$work/micro.jar
 ours=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$plugin")
 
-# measure COLLECTOR VARIANT "JVM_FLAG..." JMH_ARGUMENT...
+# measure COLLECTOR VARIANT "JVM_FLAG..." JMH_ARGUMENT...: in the round that it is.
 measure() {
-  local name=$1-$2 flags=$3
+  local name=$1-$2-$round flags=$3
   shift 3
   say "$name"
   # By itself JMH takes a JVM that fails for no failure.
@@ -55,6 +57,7 @@ heaps() {
 }
 
 [[ $what =~ ^(allocation|collection|heaps)$ ]] || die "say what to measure: allocation, collection or heaps"
+[[ $rounds =~ ^[1-9][0-9]*$ ]] || die "ROUNDS is '$rounds': say a whole number of at least 1"
 need_jdk "$OUT/jdk"
 need_plugin "$OUT/jdk" "$plugin"
 need_packages maven openjdk-17-jdk-headless
@@ -67,5 +70,5 @@ mkdir -p "$work"
   run_logged "$work/build.log" mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" -pl micro -am -DskipTests package
   cp "$ROOT/benchmarks/micro/target/micro.jar" "$jar"
 )
-"$what"
+for ((round = 1; round <= rounds; round++)); do "$what"; done
 "$OUT/venv/bin/python" -m shardsweep.micro "$work" "$plugin" "$to"

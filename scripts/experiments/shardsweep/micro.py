@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Makes results of the JSON that JMH has left in a folder: results.csv, tables.md, machine.json, and with several heap
-sizes a plot. Usage: python -m shardsweep.micro WORK PLUGIN FOLDER"""
+"""Makes results of the JSON that JMH has left in a folder, a file for each collector, variant and round: results.csv,
+tables.md, machine.json, and with several heap sizes a plot. Usage: python -m shardsweep.micro WORK PLUGIN FOLDER"""
 
 import json
-import math
 import re
 import sys
 from pathlib import Path
@@ -17,8 +16,8 @@ from shardsweep.files import replaced, write_whole
 
 
 def rows(path: Path):
-    """A row for each benchmark of a file: its score, the half width of JMH's 99.9 % interval, and the median."""
-    collector, variant = path.stem.rsplit("-", 1)
+    """A row for each benchmark of a file, each of which had a JVM of its own: the median of its iterations."""
+    collector, variant, turn = path.stem.rsplit("-", 2)
     for result in json.loads(path.read_text()):
         metric = result["primaryMetric"]
         parameters = {name: value for name, value in result.get("params", {}).items() if name != "garbage"}
@@ -26,33 +25,36 @@ def rows(path: Path):
             "benchmark": " ".join([result["benchmark"].rsplit(".", 1)[1], *parameters.values()]),
             "variant": variant,
             "collector": collector,
-            "score": metric["score"],
-            "error": metric["scoreError"],
+            "round": int(turn),
             "median": metric["scorePercentiles"]["50.0"],
             "unit": metric["scoreUnit"],
         }
 
 
 def table(data: pd.DataFrame, plugin: str) -> tables.Table:
-    """The medians of both collectors by benchmark and variant, and the ratio of the plugin to the other, with what can be said
-    of it: JMH's intervals of the means lead to one of their ratio."""
-    numbers = ["median", "score", "error"]
-    wide = data.pivot_table(numbers, index=["benchmark", "variant"], columns="collector", sort=False)
+    """The medians over the JVMs of both collectors by benchmark and variant, and the ratio of the plugin's to the other's, with
+    its interval and what that says."""
     other = next(name for name in data["collector"] if name != plugin)
     body = []
-    for key, row in wide.iterrows():
-        medians = [row["median", each] for each in (other, plugin)]
-        own, others = (
-            (row["score", each] - row["error", each], row["score", each] + row["error", each])
-            for each in (plugin, other)
-        )
-        low, high = own[0] / others[1], own[1] / others[0] if others[0] > 0 else math.inf
-        said = [tables.number(each, 2) for each in (*medians, medians[1] / medians[0])]
-        body.append([*key, *said, analysis.verdict(low, high)])
-    columns = ["benchmark", "variant", other, plugin, "ratio", "that is"]
+    for key, group in data.groupby(["benchmark", "variant"], sort=False):
+        own, others = (group.loc[group["collector"] == each, "median"] for each in (plugin, other))
+        ratio = analysis.ratio_of_medians(own, others)
+        said = (others.median(), own.median(), ratio.estimate, ratio.low, ratio.high)
+        body.append([*key, *(tables.number(each, 2) for each in said), analysis.verdict(ratio.low, ratio.high)])
+    columns = ["benchmark", "variant", other, plugin, "ratio", "low", "high", "that is"]
     units = ", ".join(dict.fromkeys(data["unit"]))
-    note = "The last column is of the means, within JMH's intervals of 99.9 % confidence."
-    return tables.Table("micro", f"Median {units}", columns, body, note)
+    return tables.Table("micro", f"Median {units}", columns, body, _how_to_read(data["round"].nunique()))
+
+
+def _how_to_read(rounds: int) -> str:
+    """What the columns are of, and how often the interval of so many JVMs holds the true ratio: one alone has none."""
+    if rounds == 1:
+        return "Medians of the iterations of one JVM."
+    held = tables.percent(analysis.ratio_confidence(rounds))
+    return (
+        f"Medians over {rounds} JVMs, of each of which it is the median of its iterations. Low and high: the interval of "
+        f"the ratio by bootstrap, which holds the true one in {held} of cases. What it is said to be is of that interval."
+    )
 
 
 def mebibytes(variant: str) -> int | None:
@@ -68,11 +70,14 @@ def plain(benchmark: str) -> str:
 
 
 def by_heap(data: pd.DataFrame) -> Figure:
-    """The medians by heap size, a line for each collector and structure that is alive."""
-    series = [
-        Series(f"{collector}, {plain(benchmark)}", group["variant"].map(mebibytes).tolist(), group["median"].tolist())
-        for (benchmark, collector), group in data.groupby(["benchmark", "collector"], sort=False)
-    ]
+    """The medians over JVMs by heap size, with intervals; a line for each collector and structure that is alive."""
+    series = []
+    for (benchmark, collector), group in data.groupby(["benchmark", "collector"], sort=False):
+        by_size = {
+            mebibytes(variant): analysis.median(of["median"]) for variant, of in group.groupby("variant", sort=False)
+        }
+        ends = ([getattr(each, end) for each in by_size.values()] for end in ("estimate", "low", "high"))
+        series.append(Series(f"{collector}, {plain(benchmark)}", list(by_size), *ends))
     return Figure("heaps", "A full collection by heap size", "heap, MiB", data["unit"].iloc[0], series, log_x=True)
 
 

@@ -7,7 +7,7 @@ import os
 import pandas as pd
 import pytest
 
-from shardsweep import micro
+from shardsweep import analysis, micro
 from shardsweep.errors import UserError
 
 
@@ -18,7 +18,7 @@ def write(folder, name, medians, age):
             "benchmark": f"org.shardsweep.micro.Some.{benchmark}",
             "params": {"structure": "MAP", "garbage": "7"},
             "primaryMetric": {
-                "score": median + 1, "scoreError": 0.5, "scorePercentiles": {"50.0": median}, "scoreUnit": "ms/op",
+                "score": median + 1, "scorePercentiles": {"50.0": median}, "scoreUnit": "ms/op",
             },
         }
         for benchmark, median in medians.items()
@@ -34,55 +34,105 @@ def work(tmp_path):
     return folder
 
 
-def test_the_ratio_is_that_of_the_medians(work, tmp_path):
-    write(work, "Serial-1", {"first": 10.0, "second": 4.0, "third": 1.2}, 1)
-    write(work, "ms-64k-1", {"first": 15.0, "second": 3.0, "third": 0.9}, 2)
-    micro.main(work, "ms-64k", tmp_path / "to")
-    lines = (tmp_path / "to" / "tables.md").read_text().splitlines()
-    assert lines[2] == "| benchmark | variant | Serial | ms-64k | ratio | that is |"
-    # The means are greater by 1, give or take a half.
+def table(work, to):
+    """The lines of the table that is made of the files."""
+    micro.main(work, "ms-64k", to)
+    return (to / "tables.md").read_text().splitlines()
+
+
+def test_the_ratio_is_that_of_the_medians_over_jvms_and_the_verdict_that_of_its_interval(work, tmp_path):
+    apart = {"first": [9.0, 10.0, 20.0], "second": [4.0, 4.0, 4.0], "third": [1.0, 1.2, 1.4]}
+    own = {"first": [25.0, 30.0, 31.0], "second": [3.0, 3.0, 3.0], "third": [0.9, 1.2, 1.5]}
+    for turn in range(3):
+        for age, (collector, medians) in enumerate({"Serial": apart, "ms-64k": own}.items()):
+            name = f"{collector}-1-{turn + 1}"
+            write(work, name, {each: values[turn] for each, values in medians.items()}, 2 * turn + age)
+    lines = table(work, tmp_path / "to")
+    assert lines[2] == "| benchmark | variant | Serial | ms-64k | ratio | low | high | that is |"
     assert lines[4:7] == [
-        "| first MAP | 1 | 10.00 | 15.00 | 1.50 | more |",
-        "| second MAP | 1 | 4.00 | 3.00 | 0.75 | undecided |",
-        "| third MAP | 1 | 1.20 | 0.90 | 0.75 | undecided |",
+        "| first MAP | 1 | 10.00 | 30.00 | 3.00 | 1.25 | 3.44 | more |",
+        "| second MAP | 1 | 4.00 | 3.00 | 0.75 | 0.75 | 0.75 | less |",
+        "| third MAP | 1 | 1.20 | 1.20 | 1.00 | 0.64 | 1.50 | undecided |",
     ]
+    held = f"{analysis.ratio_confidence(3):.0%}".replace("%", " %")
+    assert lines[8].startswith("Medians over 3 JVMs") and f"holds the true one in {held} of cases" in lines[8]
+
+
+def test_one_jvm_alone_has_no_verdict(work, tmp_path):
+    write(work, "Serial-1-1", {"first": 10.0}, 1)
+    write(work, "ms-64k-1-1", {"first": 30.0}, 2)
+    lines = table(work, tmp_path / "to")
+    assert lines[4] == "| first MAP | 1 | 10.00 | 30.00 | 3.00 |  |  |  |"
+    assert lines[6] == "Medians of the iterations of one JVM."
 
 
 def test_results_stay_where_a_collector_is_missing(work, tmp_path):
-    write(work, "Serial-1", {"first": 10.0}, 1)
-    write(work, "ms-64k-1", {"first": 15.0}, 2)
+    write(work, "Serial-1-1", {"first": 10.0}, 1)
+    write(work, "ms-64k-1-1", {"first": 15.0}, 2)
     micro.main(work, "ms-64k", tmp_path / "to")
     before = {file.name: file.read_bytes() for file in (tmp_path / "to").iterdir()}
-    (work / "ms-64k-1.json").unlink()
+    (work / "ms-64k-1-1.json").unlink()
     with pytest.raises(UserError, match="has results of Serial, not of ms-64k and another"):
         micro.main(work, "ms-64k", tmp_path / "to")
     assert {file.name: file.read_bytes() for file in (tmp_path / "to").iterdir()} == before
 
 
 def test_every_file_is_in_the_csv(work, tmp_path):
-    write(work, "Parallel-2g", {"first": 10.0}, 1)
-    write(work, "ms-64k-2g", {"first": 15.0}, 2)
+    write(work, "Parallel-2g-1", {"first": 10.0}, 1)
+    write(work, "ms-64k-2g-1", {"first": 15.0}, 2)
+    write(work, "Parallel-2g-2", {"first": 11.0}, 3)
+    write(work, "ms-64k-2g-2", {"first": 14.0}, 4)
     micro.main(work, "ms-64k", tmp_path / "to")
     data = pd.read_csv(tmp_path / "to" / "results.csv")
-    assert data[["collector", "variant", "median"]].values.tolist() == [
-        ["Parallel", "2g", 10.0],
-        ["ms-64k", "2g", 15.0],
+    assert data[["collector", "variant", "round", "median"]].values.tolist() == [
+        ["Parallel", "2g", 1, 10.0],
+        ["ms-64k", "2g", 1, 15.0],
+        ["Parallel", "2g", 2, 11.0],
+        ["ms-64k", "2g", 2, 14.0],
     ]
     assert not (tmp_path / "to" / "heaps.svg").exists()
 
 
-def test_heap_sizes_are_drawn(work, tmp_path):
-    for age, (name, median) in enumerate(
-        [("Parallel-64m", 9.0), ("ms-64k-64m", 6.0), ("Parallel-128m", 8.0), ("ms-64k-128m", 6.5)]
-    ):
-        write(work, name, {"first": median}, age)
+def test_heap_sizes_are_drawn_with_intervals(work, tmp_path):
+    medians = {"Parallel-64m": 9.0, "ms-64k-64m": 6.0, "Parallel-128m": 8.0, "ms-64k-128m": 6.5}
+    for turn in range(3):
+        for age, (name, median) in enumerate(medians.items()):
+            write(work, f"{name}-{turn + 1}", {"first": median + turn}, 4 * turn + age)
     micro.main(work, "ms-64k", tmp_path / "to")
     assert (tmp_path / "to" / "heaps.svg").stat().st_size > 1000
     figure = micro.by_heap(pd.read_csv(tmp_path / "to" / "results.csv"))
-    assert {each.name: (each.x, each.y) for each in figure.series} == {
-        "Parallel, first MAP": ([64, 128], [9.0, 8.0]),
-        "ms-64k, first MAP": ([64, 128], [6.0, 6.5]),
+    assert {each.name: (each.x, each.y, each.low, each.high) for each in figure.series} == {
+        "Parallel, first MAP": ([64, 128], [10.0, 9.0], [9.0, 8.0], [11.0, 10.0]),
+        "ms-64k, first MAP": ([64, 128], [7.0, 7.5], [6.0, 6.5], [8.0, 8.5]),
     }
+
+
+SCRIPT = "scripts/experiments/micro.sh"
+# Says which collector it runs on, in the order of the runs.
+JAVA = """case "$*" in *UseThirdPartyHeap*) name=ours ;; *) name=HotSpot ;; esac; echo "$name" >>"$ORDER" """
+
+
+def test_every_round_has_a_jvm_of_each_collector_in_turn(checkout, tmp_path):
+    (tmp_path / "build/jdk/lib/mmtk").mkdir(parents=True)
+    (tmp_path / "build/jdk/lib/mmtk/libmmtk_ms-64k.so").touch()
+    (tmp_path / "benchmarks/micro/target").mkdir(parents=True)
+    (tmp_path / "benchmarks/micro/target/micro.jar").touch()
+    stand_ins = {
+        "build/jdk/bin/java": JAVA, "build/venv/bin/python": "", "scripts/experiments/venv.sh": "", "tools/mvn": "",
+    }  # fmt: skip
+    call = checkout([SCRIPT], stand_ins)
+    order = tmp_path / "order"
+    kept = {"ORDER": str(order), "SHARDSWEEP_CACHE": str(tmp_path / "cache")}
+    assert call(SCRIPT, "collection", **kept).returncode == 0
+    assert order.read_text().split() == ["HotSpot", "ours"] * 5
+    order.unlink()
+    assert call(SCRIPT, "collection", ROUNDS="2", **kept).returncode == 0
+    assert order.read_text().split() == ["HotSpot", "ours"] * 2
+    logs = sorted(file.name for file in (tmp_path / "build/micro/collection").glob("*-?.log"))
+    assert logs == ["Parallel-2g-1.log", "Parallel-2g-2.log", "ms-64k-2g-1.log", "ms-64k-2g-2.log"]
+    done = call(SCRIPT, "collection", ROUNDS="none", **kept)
+    assert done.returncode == 1
+    assert done.stderr == "micro: error: ROUNDS is 'none': say a whole number of at least 1\n"
 
 
 def test_structures_have_plain_names():
