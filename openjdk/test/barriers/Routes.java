@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
+import heap.RawMemory;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -53,7 +54,7 @@ final class Routes {
 
     private static final int INDEX = 3;
 
-    private static final Unsafe UNSAFE;
+    private static final Unsafe UNSAFE = RawMemory.unsafe();
     private static final long FIELD;
     private static final long ELEMENT = Unsafe.ARRAY_OBJECT_BASE_OFFSET + (long) INDEX * Unsafe.ARRAY_OBJECT_INDEX_SCALE;
     private static final VarHandle FIELD_HANDLE;
@@ -72,9 +73,6 @@ final class Routes {
 
     static {
         try {
-            Field theUnsafe = Unsafe.class.getDeclaredField("theUnsafe");
-            theUnsafe.setAccessible(true);
-            UNSAFE = (Unsafe) theUnsafe.get(null);
             REFLECTED = Holder.class.getDeclaredField("field");
             REFLECTED_STATIC = Routes.class.getDeclaredField("fixed");
             FIELD = UNSAFE.objectFieldOffset(REFLECTED);

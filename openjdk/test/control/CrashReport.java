@@ -11,10 +11,9 @@
 import heap.Check;
 import heap.Child;
 import heap.Heap;
+import heap.RawMemory;
 import heap.Tool;
-import java.lang.reflect.Field;
 import java.nio.file.Files;
-import sun.misc.Unsafe;
 
 public class CrashReport {
     private static final String DESCRIPTION = "third-party heap, plan \\w+, plugin \\S+ \\(mmtk [0-9.]+\\)";
@@ -72,15 +71,9 @@ public class CrashReport {
                 switch (args[0]) {
                     case "idle" -> Thread.sleep(1000);
                     case "collecting" -> System.gc();
-                    default -> unsafe().putLong(0, 0);
+                    default -> RawMemory.unsafe().putLong(0, 0);
                 }
             }
-        }
-
-        private static Unsafe unsafe() throws ReflectiveOperationException {
-            Field field = Unsafe.class.getDeclaredField("theUnsafe");
-            field.setAccessible(true);
-            return (Unsafe) field.get(null);
         }
     }
 }

@@ -10,8 +10,8 @@
 
 import heap.Check;
 import heap.Heap;
+import heap.RawMemory;
 import heap.Threads;
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import sun.misc.Unsafe;
@@ -27,9 +27,7 @@ public class UnsafeAccess {
     }
 
     public static void main(String[] args) throws Exception {
-        Field theUnsafe = Unsafe.class.getDeclaredField("theUnsafe");
-        theUnsafe.setAccessible(true);
-        Unsafe unsafe = (Unsafe) theUnsafe.get(null);
+        Unsafe unsafe = RawMemory.unsafe();
         try (Heap.Collector collector = new Heap.Collector()) {
             instances(unsafe);
             stack(unsafe);
