@@ -3,21 +3,20 @@ package org.dacapo.harness;
 
 import java.lang.reflect.InvocationTargetException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import org.shardsweep.bench.Size;
 import picocli.CommandLine;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Option;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.TypeConversionException;
 
 /**
  * The command line: DaCapo's, as far as it makes sense for these benchmarks. Callbacks get it in
  * their constructor. All values are checked when it is parsed.
  */
-@Command(name = "java -jar lusearch.jar")
 public final class CommandLineArgs {
   /** How the number of iterations is found. */
   public enum Methodology {
@@ -27,103 +26,46 @@ public final class CommandLineArgs {
     CONVERGE
   }
 
-  @Option(
-      names = {"-c", "--callback"},
-      paramLabel = "<class>",
-      description = "bracket the iterations with this Callback")
-  private String callback;
+  private final String callback;
+  private final Methodology methodology;
+  private final boolean help;
+  private final boolean list;
+  private final int iterations;
+  private final Size size;
+  private final int threads;
+  private final boolean verbose;
+  private final int maxIterations;
+  private final double targetVariation;
+  private final int window;
+  private final String scratchDirectory;
+  private final boolean ignoreValidation;
+  private final boolean preIterationGc;
+  private final boolean validate;
+  private final boolean preserve;
+  private final String validationReport;
+  private final List<String> benchmarks;
 
-  @Option(
-      names = {"-C", "--converge"},
-      description = "iterate until the times have settled")
-  private boolean converge;
-
-  @Option(
-      names = {"-h", "--help"},
-      usageHelp = true,
-      description = "print this help")
-  private boolean help;
-
-  @Option(
-      names = {"-l", "--list-benchmarks"},
-      description = "list the benchmarks")
-  private boolean list;
-
-  @Option(
-      names = {"-n", "--iterations"},
-      paramLabel = "<n>",
-      defaultValue = "1",
-      description = "run n iterations, the last is timed (${DEFAULT-VALUE})")
-  private int iterations;
-
-  @Option(
-      names = {"-s", "--size"},
-      paramLabel = "<size>",
-      defaultValue = "default",
-      description = "small, default or large (${DEFAULT-VALUE})")
-  private Size size;
-
-  @Option(
-      names = {"-t", "--thread-count"},
-      paramLabel = "<n>",
-      description = "work with n threads (one per processor)")
-  private int threads = Runtime.getRuntime().availableProcessors();
-
-  @Option(
-      names = {"-v", "--verbose"},
-      description = "say what is done")
-  private boolean verbose;
-
-  @Option(
-      names = "--max-iterations",
-      paramLabel = "<n>",
-      defaultValue = "20",
-      description = "with -C: at most n iterations (${DEFAULT-VALUE})")
-  private int maxIterations;
-
-  @Option(
-      names = "--variance",
-      paramLabel = "<pct>",
-      defaultValue = "3.0",
-      description = "with -C: settled means within pct %% (${DEFAULT-VALUE})")
-  private double targetVariation;
-
-  @Option(
-      names = "--window",
-      paramLabel = "<n>",
-      defaultValue = "3",
-      description = "with -C: compare the latest n times (${DEFAULT-VALUE})")
-  private int window;
-
-  @Option(
-      names = "--scratch-directory",
-      paramLabel = "<dir>",
-      defaultValue = "./scratch",
-      description = "where to put files (${DEFAULT-VALUE})")
-  private String scratchDirectory;
-
-  @Option(names = "--ignore-validation", description = "exit with 0 in spite of wrong results")
-  private boolean ignoreValidation;
-
-  @Option(names = "--no-pre-iteration-gc", description = "no System.gc() before an iteration")
-  private boolean noPreIterationGc;
-
-  @Option(names = "--no-validation", description = "do not check the results")
-  private boolean noValidation;
-
-  @Option(names = "--preserve", description = "keep index, queries and output at the end")
-  private boolean preserve;
-
-  @Option(
-      names = "--validation-report",
-      paramLabel = "<file>",
-      description = "write the digests of the output to file")
-  private Path validationReport;
-
-  @Parameters(paramLabel = "benchmark", description = "what to run, one after the other")
-  private List<String> benchmarks = new ArrayList<>();
-
-  private CommandLineArgs() {}
+  /** Keeps the values, and nothing of the parser: it would live as long. */
+  private CommandLineArgs(ParseResult line) {
+    callback = line.matchedOptionValue("callback", null);
+    methodology = line.hasMatchedOption("converge") ? Methodology.CONVERGE : Methodology.ITERATE;
+    help = line.hasMatchedOption("help");
+    list = line.hasMatchedOption("list-benchmarks");
+    iterations = line.matchedOptionValue("iterations", 1);
+    size = line.matchedOptionValue("size", Size.DEFAULT);
+    threads = line.matchedOptionValue("thread-count", Runtime.getRuntime().availableProcessors());
+    verbose = line.hasMatchedOption("verbose");
+    maxIterations = line.matchedOptionValue("max-iterations", 20);
+    targetVariation = line.matchedOptionValue("variance", 0.03);
+    window = line.matchedOptionValue("window", 3);
+    scratchDirectory = line.matchedOptionValue("scratch-directory", "./scratch");
+    ignoreValidation = line.hasMatchedOption("ignore-validation");
+    preIterationGc = !line.hasMatchedOption("no-pre-iteration-gc");
+    validate = !line.hasMatchedOption("no-validation");
+    preserve = line.hasMatchedOption("preserve");
+    validationReport = line.matchedOptionValue("validation-report", null);
+    benchmarks = line.matchedPositionalValue(0, List.of());
+  }
 
   /**
    * Parses {@code args}.
@@ -131,27 +73,66 @@ public final class CommandLineArgs {
    * @throws UsageException for an unknown option, one that is there twice, a missing or a bad value
    */
   public static CommandLineArgs parse(String... args) throws UsageException {
-    CommandLineArgs parsed = new CommandLineArgs();
     try {
-      parser(parsed).parseArgs(args);
+      return new CommandLineArgs(parser().parseArgs(args));
     } catch (ParameterException e) {
       throw new UsageException(
           UsageException.BAD_COMMAND_LINE, e.getMessage() + " (-h lists the options)");
     }
-    return parsed;
   }
 
-  private static CommandLine parser(CommandLineArgs parsed) {
-    return new CommandLine(parsed)
+  /**
+   * What it loads stays in the heap, which is seen where that has few MiB: the options are no
+   * annotations, whose classes would stay too.
+   */
+  private static CommandLine parser() {
+    // Values of these types, which no option has, it would convert by reflection.
+    System.setProperty("picocli.converters.excludes", "java[.](time|sql)[.].*");
+    CommandSpec options = CommandSpec.create().name("java -jar lusearch.jar");
+    value(options, String.class, "<class>", "bracket the iterations with this Callback", "-c", "--callback");
+    flag(options, "iterate until the times have settled", "-C", "--converge");
+    flag(options, "print this help", "-h", "--help");
+    flag(options, "list the benchmarks", "-l", "--list-benchmarks");
+    value(options, int.class, "<n>", "run n iterations, the last is timed (1)", "-n", "--iterations");
+    value(options, Size.class, "<size>", "small, default or large (default)", "-s", "--size");
+    value(options, int.class, "<n>", "work with n threads (one per processor)", "-t", "--thread-count");
+    flag(options, "say what is done", "-v", "--verbose");
+    value(options, int.class, "<n>", "with -C: at most n iterations (20)", "--max-iterations");
+    value(options, double.class, "<pct>", "with -C: settled means within pct %% (3.0)", "--variance");
+    value(options, int.class, "<n>", "with -C: compare the latest n times (3)", "--window");
+    value(options, String.class, "<dir>", "where to put files (./scratch)", "--scratch-directory");
+    flag(options, "exit with 0 in spite of wrong results", "--ignore-validation");
+    flag(options, "no System.gc() before an iteration", "--no-pre-iteration-gc");
+    flag(options, "do not check the results", "--no-validation");
+    flag(options, "keep index, queries and output at the end", "--preserve");
+    value(options, String.class, "<file>", "write the digests of the output to file", "--validation-report");
+    options.addPositional(
+        PositionalParamSpec.builder()
+            .type(List.class)
+            .auxiliaryTypes(String.class)
+            .paramLabel("benchmark")
+            .description("what to run, one after the other")
+            .build());
+    return new CommandLine(options)
         .setExpandAtFiles(false)
         .registerConverter(int.class, CommandLineArgs::count)
         .registerConverter(double.class, CommandLineArgs::fraction)
         .registerConverter(Size.class, CommandLineArgs::size);
   }
 
+  private static void flag(CommandSpec options, String description, String... names) {
+    options.addOption(OptionSpec.builder(names).description(description).build());
+  }
+
+  private static void value(
+      CommandSpec options, Class<?> type, String label, String description, String... names) {
+    options.addOption(
+        OptionSpec.builder(names).type(type).paramLabel(label).description(description).build());
+  }
+
   /** Prints the options to standard output. */
   static void printHelp() {
-    parser(new CommandLineArgs()).usage(System.out);
+    parser().usage(System.out);
   }
 
   private static int count(String text) {
@@ -239,7 +220,7 @@ public final class CommandLineArgs {
 
   /** How the number of iterations is found. */
   public Methodology getMethodology() {
-    return converge ? Methodology.CONVERGE : Methodology.ITERATE;
+    return methodology;
   }
 
   /** Number of iterations, the timed one included; at least 1. */
@@ -294,12 +275,12 @@ public final class CommandLineArgs {
 
   /** Whether to call {@code System.gc()} before each iteration. */
   public boolean getPreIterationGC() {
-    return !noPreIterationGc;
+    return preIterationGc;
   }
 
   /** Whether to check the output of each iteration. */
   public boolean getValidate() {
-    return !noValidation;
+    return validate;
   }
 
   /** Whether wrong results leave the exit status alone. */
@@ -309,6 +290,6 @@ public final class CommandLineArgs {
 
   /** The file that gets the digests of the output, or null. */
   Path validationReport() {
-    return validationReport;
+    return validationReport == null ? null : Path.of(validationReport);
   }
 }
