@@ -507,6 +507,63 @@ fn free_pages_go_back_to_the_os() {
     });
 }
 
+/// What the statistics say of the bin of cells with so many bytes.
+fn bin(cell_bytes: usize) -> malloc::statistics::BinStatistics {
+    let mut bins = malloc::statistics::statistics().bins.into_iter();
+    bins.find(|bin| bin.cell_bytes == cell_bytes).unwrap()
+}
+
+#[test]
+fn statistics_tell_of_what_was_freed_too() {
+    const BYTES: usize = 6912;
+    alone(|| {
+        let before = bin(BYTES);
+        let cells: Vec<*mut u8> = (0..100).map(|_| malloc::malloc(BYTES)).collect();
+        let full = bin(BYTES);
+        assert_eq!(full.used_cells, before.used_cells + 100);
+        assert_eq!(full.used_bytes, full.used_cells * BYTES);
+        // A block of the shortest length has nine of them.
+        assert!(full.blocks >= 100 / 9 && full.blocks_peak >= full.blocks);
+        // SAFETY: they are in use.
+        cells
+            .into_iter()
+            .for_each(|cell| unsafe { malloc::free(cell) });
+        heaps::collect(true);
+        let after = bin(BYTES);
+        assert_eq!(after.used_cells, before.used_cells);
+        assert!(after.blocks < full.blocks);
+        assert_eq!(
+            (after.blocks_peak, after.blocks_claimed),
+            (full.blocks_peak, full.blocks_claimed)
+        );
+    });
+}
+
+/// No field is read that another thread writes without an atomic: ThreadSanitizer and Miri say so.
+#[test]
+fn statistics_are_taken_while_threads_run() {
+    alone(|| {
+        let (started, wait) = channel();
+        let other = std::thread::spawn(move || {
+            for round in 0..if cfg!(miri) { 20 } else { 2_000 } {
+                let cells: Vec<*mut u8> = (1..50).map(|i| malloc::malloc(i * 100)).collect();
+                // SAFETY: they are in use.
+                cells
+                    .into_iter()
+                    .for_each(|cell| unsafe { malloc::free(cell) });
+                if round == 0 {
+                    started.send(()).unwrap();
+                }
+            }
+        });
+        wait.recv().unwrap();
+        for _ in 0..if cfg!(miri) { 2 } else { 100 } {
+            assert!(bin(4096).blocks_claimed > 0);
+        }
+        other.join().unwrap();
+    });
+}
+
 /// The cells of blocks of a new heap in the order in which they are handed out.
 #[cfg(feature = "secure")]
 fn first_cells(heap: &malloc::Heap, count: usize) -> Vec<usize> {

@@ -34,6 +34,7 @@ fn give_up(block: &'static Block) -> bool {
             release::release(block);
             return false;
         }
+        block.show_used();
         note(block, true);
         if block.thread_free.abandon() {
             return true;

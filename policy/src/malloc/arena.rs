@@ -21,13 +21,44 @@ const MAX_CHUNKS: usize = 1 << 17;
 
 /// Numbers for the statistics, and for the tests.
 pub(crate) struct Counters {
-    pub blocks_claimed: AtomicUsize,
+    /// By bin; the last is for blocks of one cell in chunks.
+    pub bins: [BinCounters; MAX_BINS + 1],
     pub blocks_adopted: AtomicUsize,
     pub blocks_abandoned: AtomicUsize,
     pub pages_reset: AtomicUsize,
     pub huge_now: AtomicUsize,
     pub huge_total: AtomicUsize,
     pub threads: AtomicUsize,
+}
+
+impl Counters {
+    fn bin(&self, block: &Block) -> &BinCounters {
+        &self.bins[(block.bin.get() as usize).min(MAX_BINS)]
+    }
+}
+
+/// Of the blocks of one bin.
+pub(crate) struct BinCounters {
+    pub blocks: AtomicUsize,
+    pub blocks_peak: AtomicUsize,
+    pub blocks_claimed: AtomicUsize,
+}
+
+impl BinCounters {
+    #[allow(clippy::declare_interior_mutable_const)] // It is copied, never used in place.
+    const NONE: BinCounters = BinCounters {
+        blocks: AtomicUsize::new(0),
+        blocks_peak: AtomicUsize::new(0),
+        blocks_claimed: AtomicUsize::new(0),
+    };
+
+    fn claimed(&self) {
+        let blocks = self.blocks.fetch_add(1, Relaxed) + 1;
+        if blocks > self.blocks_peak.load(Relaxed) {
+            self.blocks_peak.fetch_max(blocks, Relaxed);
+        }
+        self.blocks_claimed.fetch_add(1, Relaxed);
+    }
 }
 
 pub(crate) struct Arena {
@@ -57,7 +88,7 @@ pub(crate) static ARENA: Arena = Arena {
     parked: AtomicUsize::new(0),
     adopt_from: AtomicUsize::new(0),
     counters: Counters {
-        blocks_claimed: AtomicUsize::new(0),
+        bins: [const { BinCounters::NONE }; MAX_BINS + 1],
         blocks_adopted: AtomicUsize::new(0),
         blocks_abandoned: AtomicUsize::new(0),
         pages_reset: AtomicUsize::new(0),
@@ -101,7 +132,7 @@ impl Arena {
         chunk.guards.set(chunk, run.clone());
         block.init(bin, cell_bytes, start, run);
         block.fresh.set(dirty == 0);
-        self.counters.blocks_claimed.fetch_add(1, Relaxed);
+        self.counters.bin(block).claimed();
         Some(block)
     }
 
@@ -237,6 +268,7 @@ impl Arena {
 
     /// Gives the pages of a block back that nobody has a cell of.
     pub fn give(&self, block: &Block) {
+        self.counters.bin(block).blocks.fetch_sub(1, Relaxed);
         // SAFETY: a block lies in its chunk.
         let chunk = unsafe { Chunk::at(Chunk::start_of(block.start.get() + 1)) };
         let start = block.first_page.get() as usize;

@@ -2,11 +2,12 @@
 //! The header of a block, and the three lists of its cells.
 //!
 //! Every field but `owner`, `heap` and `thread_free` belongs to the owner alone: the thread whose default heap `owner`
-//! names. It changes hands by the states of [`ThreadFree`].
+//! names. It changes hands by the states of [`ThreadFree`]. The statistics of other threads read what `shown` has the types of.
 
 use super::cell;
 use super::heap::Heap;
 use super::secure::{self, Secret, Wrong, GUARD_PAGES};
+use super::shown::{ShownU32, ShownU8, ShownUsize};
 use crate::config::PAGE_BYTES;
 use crate::prefetch::prefetch;
 use crate::thread_free::{Freed, ThreadFree};
@@ -35,17 +36,17 @@ pub struct Block {
     /// Cells handed out, and not seen to be free since.
     pub(crate) used: Cell<u32>,
     /// Cells that were linked once; the others were never touched.
-    pub(crate) capacity: Cell<u32>,
+    pub(crate) capacity: ShownU32,
     pub(crate) start: Cell<usize>,
     pub(crate) secret: Secret,
     /// Cells in the block.
     pub(crate) reserved: Cell<u32>,
-    pub(crate) bin: Cell<u8>,
+    pub(crate) bin: ShownU8,
     /// Calls of the generic path until the block is given back if it is empty; 0 if that is not planned.
     pub(crate) retire: Cell<u8>,
     /// Whether no page of it was touched before it was claimed.
     pub(crate) fresh: Cell<bool>,
-    pub(crate) cell_bytes: Cell<usize>,
+    pub(crate) cell_bytes: ShownUsize,
     /// The neighbours in its queue.
     pub(crate) next: Cell<*const Block>,
     pub(crate) previous: Cell<*const Block>,
@@ -56,9 +57,12 @@ pub struct Block {
     /// Its pages in the chunk.
     pub(crate) first_page: Cell<u16>,
     pub(crate) pages: Cell<u16>,
+    /// `used` when cells were last put on the list to be handed out, or when the block fell empty or was given up.
+    pub(crate) shown_used: ShownU32,
 }
-// What each allocation and each free uses is in the first cache line.
+// What each allocation and each free uses is in the first cache line, and there are two.
 const _: () = assert!(std::mem::offset_of!(Block, secret) + secure::USED_EACH_TIME == 64);
+const _: () = assert!(std::mem::size_of::<Block>() == 128);
 
 // SAFETY: the plain fields are used by the owner alone, as the module says.
 unsafe impl Sync for Block {}
@@ -71,20 +75,21 @@ impl Block {
         local_free: Cell::new(0),
         owner: AtomicUsize::new(0),
         used: Cell::new(0),
-        capacity: Cell::new(0),
+        capacity: ShownU32::new(0),
         start: Cell::new(0),
         secret: Secret::new(),
         reserved: Cell::new(0),
-        bin: Cell::new(0),
+        bin: ShownU8::new(0),
         retire: Cell::new(0),
         fresh: Cell::new(false),
-        cell_bytes: Cell::new(0),
+        cell_bytes: ShownUsize::new(0),
         next: Cell::new(std::ptr::null()),
         previous: Cell::new(std::ptr::null()),
         thread_free: ThreadFree::new(),
         heap: AtomicPtr::new(std::ptr::null_mut()),
         first_page: Cell::new(0),
         pages: Cell::new(0),
+        shown_used: ShownU32::new(0),
     };
 
     /// Makes the header that of a block of cells of `cell_bytes` without linking any.
@@ -93,6 +98,7 @@ impl Block {
         self.free.set(0);
         self.local_free.set(0);
         self.used.set(0);
+        self.show_used();
         self.capacity.set(0);
         let single = bin == SINGLE;
         self.reserved.set(if single {
@@ -172,7 +178,18 @@ impl Block {
 
     /// Makes the cells that the owner freed those to be handed out, of which there are none.
     pub(crate) fn reuse_local(&self) {
-        self.free.set(self.local_free.replace(0));
+        self.list(self.local_free.replace(0));
+    }
+
+    /// Makes the cells from `first` on those to be handed out.
+    fn list(&self, first: usize) {
+        self.free.set(first);
+        self.show_used();
+    }
+
+    /// Lets other threads see how many cells are in use.
+    pub(crate) fn show_used(&self) {
+        self.shown_used.set(self.used.get());
     }
 
     /// Takes back cells that other threads freed. They become a list of the block as they are, if it has an empty one, so that
@@ -183,7 +200,7 @@ impl Block {
         }
         self.used.set(self.used.get() - freed.count);
         if self.free.get() == 0 {
-            self.free.set(freed.first);
+            self.list(freed.first);
         } else if self.local_free.get() == 0 {
             self.local_free.set(freed.first);
         } else {
@@ -227,7 +244,7 @@ impl Block {
         } else {
             self.link_in_order(first, count)
         };
-        self.free.set(head);
+        self.list(head);
         self.capacity.set(capacity + count);
         self.secret.set_area(self.touched_bytes());
         true

@@ -27,6 +27,7 @@ pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
     };
     block.secret.renew(&heap.numbers, block.cell_bytes.get(), 1);
     block.used.set(1);
+    block.show_used();
     block.capacity.set(1);
     block
         .heap

@@ -34,6 +34,7 @@
 //! | `secure` | what the Cargo feature of this name adds |
 //! | `thread`, `abandoned`, `heaps` | a thread's heap; blocks without a thread; more heaps than one |
 //! | `api`, `options`, `statistics` | what an embedder uses |
+//! | `shown` | what the statistics read of other threads' blocks |
 
 mod abandoned;
 mod api;
@@ -50,6 +51,7 @@ mod os;
 mod queue;
 mod release;
 mod secure;
+mod shown;
 mod sizes;
 pub mod statistics;
 mod thread;

@@ -39,6 +39,7 @@ pub(crate) unsafe fn free(cell: usize) {
 #[cold]
 #[inline(never)]
 fn fell_empty(block: &Block) {
+    block.show_used();
     // SAFETY: a block with an owner is in a heap of its.
     unsafe { &*block.heap.load(Relaxed) }.retire(block);
 }
@@ -107,6 +108,7 @@ pub(crate) fn release(block: &Block) {
 /// Gives the memory of a block back, which is in no queue, and of whose cells none is used any further.
 pub(crate) fn destroy(block: &Block) {
     debug_assert!(block.used.get() == 0 && block.thread_free.first() == 0);
+    block.show_used();
     block.owner.store(0, Relaxed);
     block.secret.set_area(0);
     let start = Chunk::start_of(block.start.get());

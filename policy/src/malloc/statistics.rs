@@ -2,10 +2,10 @@
 //! What can be told about the allocator without counting at each allocation.
 
 use super::arena::ARENA;
-use super::block::SINGLE;
-use super::os;
+use super::block::Block;
+use super::{os, thread};
 use crate::config::PAGE_BYTES;
-use crate::size_class::MAX_BINS;
+use crate::size_class::{CELL_BYTES_BY_BIN, MAX_BINS};
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -14,13 +14,18 @@ use std::sync::atomic::Ordering::Relaxed;
 pub struct BinStatistics {
     /// Bytes of a cell; 0 for blocks of one cell.
     pub cell_bytes: usize,
-    /// Blocks of any thread, and of none.
+    /// Blocks of any thread, and of none, the empty ones that a thread keeps among them.
     pub blocks: usize,
-    /// Cells in use, and those that another thread freed and the owner has not looked at.
+    /// The most that they were at a time.
+    pub blocks_peak: usize,
+    /// How many were claimed from chunks.
+    pub blocks_claimed: usize,
+    /// Cells in use, and those that another thread freed and the owner has not looked at. Of blocks of other threads, those that
+    /// were in use when their owner last took a list of cells to hand out.
     pub used_cells: usize,
     /// Bytes of those cells.
     pub used_bytes: usize,
-    /// Bytes of all cells that were ever touched since their block was claimed.
+    /// Bytes of all cells of the blocks that were ever touched since their block was claimed.
     pub touched_bytes: usize,
 }
 
@@ -35,7 +40,7 @@ pub struct Statistics {
     pub dirty_pages: usize,
     /// Pages that went back to the OS.
     pub pages_reset: usize,
-    /// Blocks that were claimed from chunks.
+    /// Blocks that were claimed from chunks, of all bins.
     pub blocks_claimed: usize,
     /// Blocks whose thread ended.
     pub blocks_abandoned: usize,
@@ -56,24 +61,10 @@ pub fn pages_reset() -> usize {
 
 /// Looks at every block. Numbers of other threads' blocks may be a little old.
 pub fn statistics() -> Statistics {
-    let mut bins = [BinStatistics::default(); MAX_BINS + 1];
+    let mut bins = std::array::from_fn(counted);
     for chunk in (0..ARENA.len()).filter_map(|index| ARENA.chunk(index)) {
         for block in chunk.blocks() {
-            // A header that was never used, or is of no block now.
-            if block.capacity.get() == 0 || block.used.get() == 0 {
-                continue;
-            }
-            let single = block.bin.get() == SINGLE;
-            let bin = &mut bins[if single {
-                MAX_BINS
-            } else {
-                block.bin.get() as usize
-            }];
-            bin.cell_bytes = if single { 0 } else { block.cell_bytes.get() };
-            bin.blocks += 1;
-            bin.used_cells += block.used.get() as usize;
-            bin.used_bytes += block.used.get() as usize * block.cell_bytes.get();
-            bin.touched_bytes += block.touched_bytes();
+            add(&mut bins, block);
         }
     }
     let counters = &ARENA.counters;
@@ -82,7 +73,7 @@ pub fn statistics() -> Statistics {
         chunks: ARENA.len(),
         dirty_pages: ARENA.dirty_pages(),
         pages_reset: pages_reset(),
-        blocks_claimed: counters.blocks_claimed.load(Relaxed),
+        blocks_claimed: bins.iter().map(|bin| bin.blocks_claimed).sum(),
         blocks_abandoned: counters.blocks_abandoned.load(Relaxed),
         blocks_adopted: counters.blocks_adopted.load(Relaxed),
         huge_now: counters.huge_now.load(Relaxed),
@@ -91,10 +82,55 @@ pub fn statistics() -> Statistics {
     }
 }
 
+/// What is counted as blocks of a bin come and go.
+fn counted(index: usize) -> BinStatistics {
+    let counters = &ARENA.counters.bins[index];
+    BinStatistics {
+        cell_bytes: CELL_BYTES_BY_BIN
+            .get(index)
+            .map_or(0, |&bytes| bytes as usize),
+        blocks: counters.blocks.load(Relaxed),
+        blocks_peak: counters.blocks_peak.load(Relaxed),
+        blocks_claimed: counters.blocks_claimed.load(Relaxed),
+        ..BinStatistics::default()
+    }
+}
+
+/// Adds the cells of the block to its bin.
+fn add(bins: &mut [BinStatistics; MAX_BINS + 1], block: &Block) {
+    let owner = block.owner();
+    let used = if owner != 0 && owner == thread::default_heap().addr() {
+        block.used.get()
+    } else {
+        block.shown_used.get()
+    } as usize;
+    if owner == 0 && used == 0 {
+        // A header that was never used, or is of no block now.
+        return;
+    }
+    let bin = &mut bins[(block.bin.get() as usize).min(MAX_BINS)];
+    bin.used_cells += used;
+    bin.used_bytes += used * block.cell_bytes.get();
+    bin.touched_bytes += block.touched_bytes();
+}
+
 /// A line on the stack, as printing must not allocate.
 struct Line {
     text: [u8; 160],
     len: usize,
+}
+
+impl Line {
+    fn new() -> Line {
+        Line {
+            text: [0; 160],
+            len: 0,
+        }
+    }
+
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.text[..self.len]).unwrap_or_default()
+    }
 }
 
 impl Write for Line {
@@ -109,34 +145,23 @@ impl Write for Line {
 
 /// Writes a line to standard error without allocating; what is longer than the buffer is cut off.
 pub(crate) fn print_line(line: std::fmt::Arguments) {
-    let mut buffer = Line {
-        text: [0; 160],
-        len: 0,
-    };
+    let mut buffer = Line::new();
     let _ = writeln!(buffer, "shardsweep: {line}");
     os::print(&buffer.text[..buffer.len]);
 }
 
-/// Prints the statistics to standard error.
+/// Prints the statistics to standard error: a line for each bin that has had a block, in the order of [`BinStatistics`], and then
+/// those of the process.
 pub fn print() {
     let all = statistics();
     print_line(format_args!(
-        "{:>12} {:>8} {:>12} {:>12} {:>12}",
-        "cell", "blocks", "used cells", "used KiB", "touched KiB"
+        "{:>8} {:>8} {:>8} {:>8} {:>12} {:>12} {:>12}",
+        "cell", "blocks", "peak", "total", "used cells", "used KiB", "touched KiB"
     ));
-    for bin in all.bins.iter().filter(|bin| bin.blocks != 0) {
-        let (used, touched) = (bin.used_bytes >> 10, bin.touched_bytes >> 10);
-        match bin.cell_bytes {
-            0 => print_line(format_args!(
-                "{:>12} {:>8} {:>12} {used:>12} {touched:>12}",
-                "large", bin.blocks, bin.used_cells
-            )),
-            cell => print_line(format_args!(
-                "{cell:>12} {:>8} {:>12} {used:>12} {touched:>12}",
-                bin.blocks, bin.used_cells
-            )),
-        }
-    }
+    all.bins
+        .iter()
+        .filter(|bin| bin.blocks_claimed != 0)
+        .for_each(print_bin);
     let kib = |pages: usize| (pages * PAGE_BYTES) >> 10;
     print_line(format_args!(
         "chunks {}, threads {}",
@@ -154,5 +179,23 @@ pub fn print() {
         "dirty {} KiB, reset {} KiB",
         kib(all.dirty_pages),
         kib(all.pages_reset)
+    ));
+}
+
+fn print_bin(bin: &BinStatistics) {
+    let mut cell = Line::new();
+    let _ = match bin.cell_bytes {
+        0 => cell.write_str("large"),
+        bytes => write!(cell, "{bytes}"),
+    };
+    print_line(format_args!(
+        "{:>8} {:>8} {:>8} {:>8} {:>12} {:>12} {:>12}",
+        cell.text(),
+        bin.blocks,
+        bin.blocks_peak,
+        bin.blocks_claimed,
+        bin.used_cells,
+        bin.used_bytes >> 10,
+        bin.touched_bytes >> 10
     ));
 }
