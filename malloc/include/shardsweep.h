@@ -13,7 +13,8 @@
 extern "C" {
 #endif
 
-/* As the functions of the C library, with its errno. */
+/* As the functions of the C library, with its errno. Up to 8 bytes are aligned to 8, more to 16. shardsweep_aligned_alloc fails with
+ * EINVAL where the alignment is no power of two. */
 void *shardsweep_malloc(size_t size);
 void *shardsweep_calloc(size_t count, size_t size);
 void *shardsweep_realloc(void *pointer, size_t size);

@@ -135,11 +135,9 @@ export! {
 
 /// As `memalign`.
 fn at_multiple(align: size_t, size: size_t) -> *mut c_void {
-    // glibc rounds the alignment up.
-    match align.max(1).checked_next_power_of_two() {
-        Some(align) => prefixed::shardsweep_aligned_alloc(align, size),
-        None => with_errno(null_mut()),
-    }
+    // glibc rounds the alignment up. What has no power of two above it, `shardsweep_aligned_alloc` refuses.
+    let align = align.max(1).checked_next_power_of_two().unwrap_or(0);
+    prefixed::shardsweep_aligned_alloc(align, size)
 }
 
 /// As `pvalloc`.

@@ -125,6 +125,16 @@ static void alignment(void) {
   CHECK(posix_memalign(&(void *){NULL}, 3, 8) == EINVAL);
   CHECK(posix_memalign(&(void *){NULL}, 4, 8) == EINVAL);
   CHECK(posix_memalign(&(void *){NULL}, 24, 8) == EINVAL);
+  // No powers of two: memalign rounds up where it can, and aligned_alloc does not.
+  static volatile size_t zero = 0, odd = 24, above_all = SIZE_MAX / 2 + 2;
+  void *rounded = hide(memalign(odd, 8));
+  CHECK(rounded && (uintptr_t)rounded % 32 == 0);
+  free(rounded), free(hide(memalign(zero, 8)));
+  CHECK((errno = 0, hide(memalign(above_all, 8)) == NULL && errno == EINVAL));
+  CHECK((errno = 0, hide(__libc_memalign(above_all, 8)) == NULL && errno == EINVAL));
+  CHECK((errno = 0, hide(memalign(above_all - 1, 8)) == NULL && errno == ENOMEM));
+  CHECK((errno = 0, hide(aligned_alloc(zero, 8)) == NULL && errno == EINVAL));
+  CHECK((errno = 0, hide(aligned_alloc(odd, 8)) == NULL && errno == EINVAL));
   for (size_t align = 8; align <= 4 << 20; align *= 2) {
     static const size_t sizes[] = {0, 1, 7, 24, 100, 1000, 1025, 5000, 70000, 300000, 5 << 20};
     void *all[2][11];
