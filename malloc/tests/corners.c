@@ -545,6 +545,45 @@ static void fork_under_load(void) {
   for (int i = 0; i < 3; i++) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
+enum { FREED_CELLS = 16, FREED = 1 << 20 };
+
+static void *free_cells(void *cells) {
+  CHECK(sem_post(&started) == 0);
+  for (int i = 0; i < FREED_CELLS; i++) free(((void **)cells)[i]);
+  return NULL;
+}
+
+static pthread_t first_thread;
+
+static void *waits_for_first_thread(void *unused) {
+  (void)unused;
+  CHECK(pthread_join(first_thread, NULL) == 0);
+  _exit(0);
+}
+
+// A thread ends its heap when nobody is freeing a cell of it. In the child of a fork nobody is: the thread that was has not come along. It
+// returns a cell of this size to the OS meanwhile, for which it has to wait until the fork is done.
+static void fork_while_another_frees(void) {
+  void *cells[FREED_CELLS];
+  CHECK(sem_init(&started, 0, 0) == 0);
+  for (int round = 0; round < 50; round++) {
+    pthread_t thread;
+    for (int i = 0; i < FREED_CELLS; i++) CHECK(cells[i] = memset(hide(malloc(FREED)), 1, FREED));
+    CHECK(pthread_create(&thread, NULL, free_cells, cells) == 0 && sem_wait(&started) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+      alarm(20);
+      first_thread = pthread_self();
+      CHECK(pthread_create(&thread, NULL, waits_for_first_thread, NULL) == 0);
+      pthread_exit(NULL);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+  }
+}
+
 static volatile sig_atomic_t signals;
 
 static void on_signal(int number) {
@@ -631,6 +670,7 @@ static const struct {
              {"late-destructors", late_destructors},
              {"locked", locked_memory},
              {"fork", fork_under_load},
+             {"fork-in-free", fork_while_another_frees},
              {"interrupted", interrupted},
              {"producer-consumer", producer_and_consumer}};
 

@@ -237,3 +237,29 @@ impl DelayedFree {
         self.0.swap(0, Acquire)
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_free_that_a_fork_cut_short_is_forgotten() {
+        let list = ThreadFree::new();
+        assert!(list.set_delayed(true));
+        assert_eq!(list.push(8, true, |_| ()), Pushed::Delay);
+        assert_eq!(list.push(16, true, |_| ()), Pushed::Listed);
+        assert!(!list.set_delayed(false), "it is being delayed");
+        list.forget_delaying();
+        assert!(list.is_delayed(), "the next free says so again");
+        assert!(list.set_delayed(false));
+        list.forget_delaying();
+        let freed = Freed {
+            first: 16,
+            count: 1,
+        };
+        assert_eq!(list.take(), freed);
+        assert!(list.abandon(), "no other state is forgotten");
+        list.forget_delaying();
+        assert!(list.claim().is_some());
+    }
+}
