@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static uint64_t beats;
 
@@ -97,6 +99,48 @@ static void collect(bool all) {
   shardsweep_heap_delete(heap);
 }
 
+static size_t resident_in(void *start, size_t bytes) {
+  static unsigned char pages[LARGE / 4096];
+  size_t resident = 0;
+  assert(mincore(start, bytes, pages) == 0);
+  for (size_t i = 0; i < bytes / 4096; i++) resident += pages[i] & 1;
+  return resident;
+}
+
+static void allocate_only(void) {
+  // Each of them takes the generic path.
+  for (int i = 0; i < 80; i++) assert(shardsweep_malloc(4000));
+}
+
+static void free_only(void) {
+  shardsweep_free(shardsweep_malloc(LARGE / 8));
+}
+
+// Whether the pages of a cell are held when it is freed, and a second later, after the thread has used the allocator again.
+static void frees_pages(int64_t delay, void (*use)(void), bool at_first, bool at_last) {
+  assert(shardsweep_set_option(SHARDSWEEP_RESET_DELAY, delay));
+  char *cell = memset(shardsweep_malloc(LARGE), 1, LARGE);
+  char *start = (char *)(((uintptr_t)cell + 4095) & ~(uintptr_t)4095);
+  size_t bytes = (size_t)(cell + LARGE - start) & ~(size_t)4095, all = bytes / 4096;
+  assert(resident_in(start, bytes) == all);
+  shardsweep_free(cell);
+  assert(resident_in(start, bytes) == (at_first ? all : 0));
+  if (at_first) {
+    sleep(1);
+    use();
+    // Others may have some of them.
+    assert(at_last ? resident_in(start, bytes) == all : resident_in(start, bytes) <= all / 2);
+  }
+}
+
+static void pages_go_back_in_time(void) {
+  frees_pages(0, NULL, false, false);
+  frees_pages(500, free_only, true, false);
+  frees_pages(500, allocate_only, true, false);
+  frees_pages(-1, free_only, true, true);
+  assert(shardsweep_set_option(SHARDSWEEP_RESET_DELAY, 100));
+}
+
 enum { PARTS = 12000, PART = 60000 };
 static void *parts[PARTS];
 
@@ -168,6 +212,7 @@ int main(void) {
   malloc_is_ours();
   collect(true);
   collect(false);
+  pages_go_back_in_time();
   heap_ends_with_thread();
   heaps_share();
   return 0;
