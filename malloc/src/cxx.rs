@@ -10,7 +10,6 @@
 
 use libc::{c_void, size_t};
 use shardsweep_policy::malloc as ours;
-use std::arch::asm;
 use std::ffi::CStr;
 use std::mem::transmute;
 use std::ptr::null_mut;
@@ -75,22 +74,6 @@ fn allocate(align: usize, size: usize) -> *mut c_void {
             throw();
         }
     }
-}
-
-/// What the program calls by this name: the operator here, or one by which it replaces that. Rust would take the one here.
-macro_rules! of_program {
-    ($name:ident) => {{
-        let operator: *const c_void;
-        // SAFETY: it loads an address that the loader has stored.
-        unsafe {
-            asm!(
-                concat!("mov {}, qword ptr [rip + ", stringify!($name), "@GOTPCREL]"),
-                out(reg) operator,
-                options(pure, readonly, nostack, preserves_flags),
-            );
-        }
-        operator
-    }};
 }
 
 type New = extern "C-unwind" fn(size_t) -> *mut c_void;

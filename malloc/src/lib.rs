@@ -2,6 +2,23 @@
 //! The Shardsweep allocator as a `malloc`, in three ways: `libshardsweep_malloc.so` to preload, `shardsweep.h` for C
 //! programs that name it, and [`Shardsweep`] for Rust programs.
 
+/// What the program calls by this name: the function here, or one by which it replaces that. Rust would take the one here.
+#[cfg(feature = "override")]
+macro_rules! of_program {
+    ($name:ident) => {{
+        let function: *const libc::c_void;
+        // SAFETY: it loads an address that the loader has stored.
+        unsafe {
+            std::arch::asm!(
+                concat!("mov {}, qword ptr [rip + ", stringify!($name), "@GOTPCREL]"),
+                out(reg) function,
+                options(pure, readonly, nostack, preserves_flags),
+            );
+        }
+        function
+    }};
+}
+
 #[cfg(feature = "override")]
 mod cxx;
 #[cfg(feature = "override")]

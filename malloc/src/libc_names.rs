@@ -7,6 +7,7 @@ use shardsweep_policy::malloc as ours;
 use shardsweep_policy::malloc::heaps;
 use shardsweep_policy::malloc::statistics::pages_reset;
 use shardsweep_policy::PAGE_BYTES;
+use std::mem::transmute;
 use std::ptr::null_mut;
 
 macro_rules! export {
@@ -39,20 +40,20 @@ export! {
 
     fn cfree(pointer: *mut c_void) {
         // SAFETY: promised by the caller.
-        unsafe { ours::free(pointer.cast()) }
+        unsafe { free_of_program(pointer) }
     }
 
     // Of C23; what came from `malloc` and from `aligned_alloc` is freed in the same way.
     fn free_sized(pointer: *mut c_void, size: size_t) {
         let _ = size;
         // SAFETY: promised by the caller.
-        unsafe { ours::free(pointer.cast()) }
+        unsafe { free_of_program(pointer) }
     }
 
     fn free_aligned_sized(pointer: *mut c_void, align: size_t, size: size_t) {
         let _ = (align, size);
         // SAFETY: promised by the caller.
-        unsafe { ours::free(pointer.cast()) }
+        unsafe { free_of_program(pointer) }
     }
 
     fn malloc_trim(kept: size_t) -> c_int {
@@ -68,8 +69,11 @@ export! {
     }
 
     fn reallocarray(pointer: *mut c_void, count: size_t, size: size_t) -> *mut c_void {
-        // SAFETY: promised by the caller.
-        unsafe { prefixed::shardsweep_reallocarray(pointer, count, size) }
+        match count.checked_mul(size) {
+            // SAFETY: promised by the caller.
+            Some(bytes) => unsafe { realloc_of_program(pointer, bytes) },
+            None => with_errno(null_mut()),
+        }
     }
 
     fn posix_memalign(result: *mut *mut c_void, align: size_t, size: size_t) -> c_int {
@@ -97,6 +101,22 @@ export! {
         // SAFETY: promised by the caller.
         unsafe { ours::usable_size(pointer.cast()) }
     }
+}
+
+/// As the program's `free`. A program with a malloc of its own may lack a newer name, by which a library frees what is the program's.
+unsafe fn free_of_program(pointer: *mut c_void) {
+    type Free = unsafe extern "C-unwind" fn(*mut c_void);
+    let free = of_program!(free);
+    // SAFETY: the type is that of the function; the rest is promised by the caller.
+    unsafe { transmute::<*const c_void, Free>(free)(pointer) }
+}
+
+/// As the program's `realloc`.
+unsafe fn realloc_of_program(pointer: *mut c_void, size: size_t) -> *mut c_void {
+    type Realloc = unsafe extern "C-unwind" fn(*mut c_void, size_t) -> *mut c_void;
+    let realloc = of_program!(realloc);
+    // SAFETY: the type is that of the function; the rest is promised by the caller.
+    unsafe { transmute::<*const c_void, Realloc>(realloc)(pointer, size) }
 }
 
 // By these names programs call the C library's malloc from one of their own. So none of these calls a function above: that
