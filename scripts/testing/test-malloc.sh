@@ -13,12 +13,29 @@ WORK=$OUT/malloc
 # preloaded COMMAND...: runs it on our malloc, for five minutes at most.
 preloaded() { LD_PRELOAD=$LIBRARY timeout 300 "$@"; }
 
+# traced COMMAND...: as preloaded, and $WORK/bindings.* has from the loader whose functions each of its processes calls.
+traced() {
+  rm -f "$WORK"/bindings.*
+  timeout 300 env LD_DEBUG=bindings LD_DEBUG_OUTPUT="$WORK/bindings" LD_PRELOAD="$LIBRARY" "$@"
+}
+
+# served NAME: dies unless all calls of malloc that were traced are of ours. Some executables lead others to it, and define none.
+served() {
+  local whose file
+  whose=$(sed -n "s/.* to \([^ ]*\) \[0\]: normal symbol \`malloc'.*/\1/p" "$WORK"/bindings.* | sort -u)
+  grep -qxF "$LIBRARY" <<<"$whose" || die "$1 was not on our malloc"
+  for file in $whose; do
+    [[ $file == "$LIBRARY" ]] || ! nm -D --defined-only "$file" | grep -w malloc >/dev/null || die "$1 was on the malloc of $file"
+  done
+}
+
 # same NAME COMMAND...: the command says the same on our malloc as on the C library's.
 same() {
   local name=$1
   shift
   "$@" >"$WORK/expected" 2>&1 || die "$name fails on the C library's malloc, too"
-  preloaded "$@" >"$WORK/found" 2>&1 || die "$name fails on our malloc: $(tail -n 3 "$WORK/found")"
+  traced "$@" >"$WORK/found" 2>&1 || die "$name fails on our malloc: $(tail -n 3 "$WORK/found")"
+  served "$name"
   cmp -s "$WORK/expected" "$WORK/found" || die "$name says something else on our malloc: $(diff "$WORK/expected" "$WORK/found" | head -n 5)"
   say "$name: the same"
 }
@@ -47,11 +64,13 @@ cxx() {
   say "operators that a program replaces serve the others"
 }
 
-# Programs that are odd in how they come by the library: by glibc's other names, and for a while.
+# Programs that are odd in how they come by the library: by glibc's other names, for a while, and with another malloc beside it.
 odd() {
   gcc -std=gnu11 -O1 -Wall -Wextra -Werror -fno-builtin -o "$WORK/wrapper" "$ROOT/malloc/tests/wrapper.c"
+  gcc -std=gnu11 -O1 -Wall -Wextra -Werror -fno-builtin -o "$WORK/own" "$ROOT/malloc/tests/own.c"
   gcc -std=gnu11 -O1 -Wall -Wextra -Werror -o "$WORK/close" "$ROOT/malloc/tests/close.c" -pthread
   preloaded "$WORK/wrapper" || die "a program cannot put its own malloc before ours"
+  preloaded "$WORK/own" || die "what a program has of a malloc of its own comes to ours"
   timeout 60 "$WORK/close" "$LIBRARY" || die "a thread does not end when the library is closed"
   say "closed while in use, and called by a program's own malloc: works"
 }
@@ -129,14 +148,36 @@ public class Program {
 END
 }
 
-# What was said at the end of a program shows that it was on our malloc.
-served() { grep -q "^shardsweep: blocks claimed [1-9]" "$1" || die "$2 was not on our malloc: $(tail -n 3 "$1")"; }
-
+# With Python's own allocator before ours, and without it, so that small objects come to ours, too.
 python_tests() {
-  preloaded python3 -m test -q test_json test_dict test_list test_re test_gc test_thread test_queue test_zlib \
-    >"$WORK/found" 2>&1 || die "Python's tests fail: $(grep -E '^(FAIL|ERROR)|failed' "$WORK/found" | head -n 5)"
-  grep -qx "Result: SUCCESS" "$WORK/found" || die "Python's tests do not say that they pass"
+  local allocator
+  for allocator in pymalloc malloc; do
+    PYTHONMALLOC=$allocator traced /usr/bin/python3 -m test -q test_json test_dict test_list test_re test_gc test_thread test_queue test_zlib \
+      >"$WORK/found" 2>&1 || die "Python's tests fail on $allocator: $(grep -E '^(FAIL|ERROR)|failed' "$WORK/found" | head -n 5)"
+    grep -qx "Tests result: SUCCESS" "$WORK/found" || die "Python's tests do not say that they pass on $allocator"
+    served "python3 -m test"
+  done
   say "python3 -m test: passes"
+}
+
+page() {
+  cat <<'END'
+<body><script>
+  const words = [];
+  for (let i = 0; i < 200000; i++) words.push("word" + i * 7919 % 10007);
+  document.body.textContent = words.length + " words, " + JSON.parse(JSON.stringify(words)).join("").length + " letters";
+</script></body>
+END
+}
+
+# Its executable has a malloc of its own: see malloc/README.md. So what is tested is that the two get on with each other.
+browser() {
+  page >"$WORK/page.html"
+  traced chromium --headless --no-sandbox --disable-gpu --dump-dom "file://$WORK/page.html" >"$WORK/found" 2>"$WORK/chromium.log" ||
+    die "chromium fails: $(tail -n 3 "$WORK/chromium.log")"
+  grep -q "200000 words, 1577956 letters" "$WORK/found" || die "chromium says something else: $(head -n 5 "$WORK/found")"
+  grep -q "to $LIBRARY " "$WORK"/bindings.* || die "chromium was started without our malloc"
+  say "chromium: runs scripts"
 }
 
 # ask COMMAND...: what the server answers.
@@ -162,12 +203,12 @@ redis() {
   ask shutdown nosave
   wait "$server" || die "redis-server (process $pid) ends with $?"
   trap - RETURN EXIT
-  served "$WORK/redis.log" redis-server
+  grep -q "^shardsweep: blocks claimed [1-9]" "$WORK/redis.log" || die "redis-server was not on our malloc: $(tail -n 3 "$WORK/redis.log")"
   say "redis: answers"
 }
 
 programs() {
-  same "python3" python3 -c 'import json, re, threading
+  same "python3" /usr/bin/python3 -c 'import json, re, threading
 t = [threading.Thread(target=lambda: [json.loads(json.dumps({str(i): list(range(i % 50))})) for i in range(4000)]) for _ in range(4)]
 [x.start() for x in t]; [x.join() for x in t]
 print(sum(len(re.findall("[0-9]+", json.dumps(list(range(n))))) for n in range(300)))'
@@ -178,14 +219,15 @@ print(sum(len(re.findall("[0-9]+", json.dumps(list(range(n))))) for n in range(3
     create index u on t(b); select count(*), sum(a), min(b), max(b) from t where b like '%7%'; delete from t where a % 3 = 0; vacuum;
     select count(*), group_concat(substr(b, 8)) from t where a < 200;"
   rust_program >"$WORK/program.rs"
-  same "rustc" rustc -O --crate-name program --emit asm -o - "$WORK/program.rs"
+  # rustup's executable has a malloc of its own.
+  same "rustc" /usr/bin/rustc -O --crate-name program --emit asm -o - "$WORK/program.rs"
   java_program >"$WORK/Program.java"
   same "HotSpot" java -XX:+UseParallelGC "$WORK/Program.java"
   same "sort" sort --parallel=2 -S 20M "$ROOT/Cargo.lock" "$ROOT/README.md"
 }
 
 main() {
-  need_packages gcc g++ libc6-dev python3 git sqlite3 redis-server redis-tools openjdk-17-jdk-headless libpython3.11-testsuite
+  need_packages gcc g++ binutils libc6-dev python3 git sqlite3 redis-server redis-tools openjdk-17-jdk-headless libpython3.11-testsuite rustc-web chromium
   ../building/malloc.sh
   ../building/malloc.sh secure
   mkdir -p "$WORK"
@@ -200,6 +242,7 @@ main() {
     cxx
     programs
     python_tests
+    browser
     redis
   done
 }
