@@ -75,6 +75,16 @@ odd() {
   say "closed while in use, and called by a program's own malloc: works"
 }
 
+# A Rust program whose allocator is ours, which reads the options.
+rust_example() {
+  local said
+  run_logged "$OUT/log/example.log" cargo build --manifest-path "$ROOT/Cargo.toml" --package shardsweep-malloc --example global --target-dir "$OUT/cargo"
+  said=$(echo "one two one" | SHARDSWEEP_SHOW_STATS=1 "$OUT/cargo/debug/examples/global" 2>"$WORK/found")
+  [[ $said == "2 times one" ]] || die "the Rust program says: $said"
+  grep -q "^shardsweep: blocks claimed [1-9]" "$WORK/found" || die "the Rust program was not on our malloc: $(tail -n 3 "$WORK/found")"
+  say "a Rust program on our malloc: counts words"
+}
+
 # What a program does wrong ends it in secure mode: by a line, or at a guard page.
 secure() {
   local name line said status
@@ -234,6 +244,8 @@ main() {
   gcc -std=gnu11 -O1 -Wall -Wextra -Werror -o "$WORK/corners" "$ROOT/malloc/tests/corners.c" -pthread
   serves
   header
+  rust_example
+  ./malloc_code.py
   secure
   for LIBRARY in "$LIBRARY" "$SECURE"; do
     say "on ${LIBRARY##*/}"
