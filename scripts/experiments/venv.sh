@@ -3,6 +3,7 @@
 # Makes build/venv: the Python environment of the experiments, at exactly the versions of requirements.lock.
 # Does nothing when the environment is already that. PYTHON=... chooses the interpreter (3.11 or later)
 # when it is made; where there is none, Debian's is installed.
+# Usage: venv.sh [cluster]     cluster: with what the profiles slurm and kubernetes need, at the versions of cluster.lock
 set -euo pipefail
 # The path of PYTHON is relative to where this was called: no change of directory here.
 # shellcheck source=../lib.sh
@@ -26,6 +27,27 @@ find_python() {
     return 1
 }
 
+# complete STAMP WANTED: whether the stamp has that text, and the environment works.
+complete() { [[ -f $1 && $(<"$1") == "$2" ]] && "$venv/bin/python" -c '' 2>/dev/null; }
+
+# try COMMAND...: runs it with its output in the log; dies if it fails.
+try() {
+    if ! "$@" >"$log" 2>&1; then
+        tail -n 5 "$log" >&2
+        die "installation failed; the whole log is $log"
+    fi
+}
+
+# install LOCK: installs the packages that a lock file pins.
+install() { "$venv/bin/pip" install --disable-pip-version-check --require-hashes -r "$home/$1"; }
+
+make_base() {
+    "$python" -m venv "$venv" && install requirements.lock &&
+        "$venv/bin/pip" install --disable-pip-version-check --no-deps --no-build-isolation -e "$home"
+}
+
+extra=${1:-}
+[[ $extra =~ ^(cluster)?$ ]] || die "there is no extra $extra: venv.sh [cluster]"
 # The path is part of what is wanted: a virtual environment does not survive a move of the checkout.
 wanted=$(
     printf '%s\n' "$venv"
@@ -35,23 +57,22 @@ wanted=$(
 mkdir -p "$OUT"
 exec 9>"$OUT/.venv.lock"
 flock 9
-if [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && "$venv/bin/python" -c '' 2>/dev/null; then
-    exit 0
+# A stamp is written last: an interrupted installation has none and is done again.
+if ! complete "$stamp" "$wanted"; then
+    say "installing the pinned Python packages into build/venv"
+    python=$(find_python) || {
+        need_packages python3 python3-venv
+        python=$(find_python) || die "no Python 3.11 with venv: point PYTHON at one"
+    }
+    rm -rf "$venv"
+    try make_base
+    printf '%s\n' "$wanted" >"$stamp"
 fi
-
-say "installing the pinned Python packages into build/venv"
-python=$(find_python) || {
-    need_packages python3 python3-venv
-    python=$(find_python) || die "no Python 3.11 with venv: point PYTHON at one"
-}
-rm -rf "$venv"
-if ! {
-    "$python" -m venv "$venv" &&
-        "$venv/bin/pip" install --disable-pip-version-check --require-hashes -r "$home/requirements.lock" &&
-        "$venv/bin/pip" install --disable-pip-version-check --no-deps --no-build-isolation -e "$home"
-} >"$log" 2>&1; then
-    tail -n 5 "$log" >&2
-    die "installation failed; the whole log is $log"
+if [[ $extra ]]; then
+    pinned=$(sha256sum <"$home/cluster.lock")
+    if ! complete "$stamp-cluster" "$pinned"; then
+        say "installing the pinned packages for clusters into build/venv"
+        try install cluster.lock
+        printf '%s\n' "$pinned" >"$stamp-cluster"
+    fi
 fi
-# Written last: an interrupted installation has no stamp and is done again.
-printf '%s\n' "$wanted" >"$stamp"

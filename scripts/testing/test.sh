@@ -68,7 +68,7 @@ test_python-quick() {
 test_python() {
   need_packages python3 python3-venv chromium slurm-wlm munge procps curl unzip openssl rsync openjdk-17-jdk-headless
   python3 -m unittest discover -s . -p 'test_*.py'
-  ../experiments/venv.sh
+  ../experiments/venv.sh cluster
   at_once "pytests ${SWEEPS[*]}" "pytests ${SWEEPS[*]/#/--ignore=}"
 }
 

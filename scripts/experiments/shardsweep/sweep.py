@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
@@ -182,12 +183,19 @@ def _snakemake(folder: Path, profile: str, processors: int | None) -> list[str]:
 
 
 def check_profile(profile: str, processors: int | None) -> None:
-    """Raises UserError for a profile that is not there, or one of a cluster without the size of its nodes: a JVM that
-    sees a part of a node only would be measured as if that were all."""
+    """Raises UserError for a profile that is not there, or one of a cluster without its plugin or the size of its nodes: a
+    JVM that sees a part of a node only would be measured as if that were all."""
     file = profile_folder(profile) / "config.yaml"
     settings = read_yaml(file, f"profile {file}")
     executor = settings.get("executor") if isinstance(settings, dict) else None
-    if executor not in (None, "local") and not processors:
+    if executor in (None, "local"):
+        return
+    if not find_spec(f"snakemake-executor-plugin-{executor}".replace("-", "_")):
+        raise UserError(
+            f"profile {profile} needs snakemake-executor-plugin-{executor}: "
+            "run scripts/experiments/venv.sh cluster, which installs those for Slurm and Kubernetes"
+        )
+    if not processors:
         raise UserError(f"profile {profile} runs jobs elsewhere: say with --processors how many a node has")
 
 

@@ -116,6 +116,42 @@ def test_without_a_python_the_environment_needs_the_packages_of_debian(checkout,
     assert done.stderr == f"venv: error: Debian packages are missing; have root run: {packages}\n"
 
 
+def test_what_clusters_need_is_added_to_the_environment_once(checkout, tmp_path):
+    """A stand-in of Python makes an environment whose pip writes down what it is told to install."""
+    script, calls = "scripts/experiments/venv.sh", tmp_path / "calls"
+    pip = f'#!/bin/sh\necho "$@" >>{calls}\n'
+    make = f'[ "$2" = venv ] || exit 0\nmkdir -p $3/bin\nprintf "%s" \'{pip}\' >$3/bin/pip\n'
+    make += "printf '#!/bin/sh\\n' >$3/bin/python\nchmod +x $3/bin/*"
+    locks = [f"scripts/experiments/{name}" for name in ("requirements.lock", "pyproject.toml", "cluster.lock")]
+    call = checkout([script, *locks], {"tools/python3": make})
+
+    def installed(*arguments):
+        calls.unlink(missing_ok=True)
+        done = call(script, *arguments)
+        assert done.returncode == 0, done.stderr
+        called = calls.read_text().splitlines() if calls.exists() else []
+        return [line.rsplit("/", 1)[1] for line in called]
+
+    assert installed() == ["requirements.lock", "experiments"]
+    assert installed("cluster") == ["cluster.lock"]
+    assert installed("cluster") == installed() == []
+    (tmp_path / locks[0]).write_text("other")
+    assert installed("cluster") == ["requirements.lock", "experiments", "cluster.lock"]
+    refused = call(script, "clusters")
+    assert (refused.returncode, refused.stderr) == (1, "venv: error: there is no extra clusters: venv.sh [cluster]\n")
+
+
+def test_no_package_of_clusters_is_one_of_the_base_but_those_of_the_same_version():
+    folder = catalog.ROOT / "scripts" / "experiments"
+    base, cluster = (
+        dict(re.findall(r"^([a-z0-9-]+)==(\S+)", (folder / name).read_text(), re.MULTILINE))
+        for name in ("requirements.lock", "cluster.lock")
+    )
+    plugins = [name for name in cluster if name.startswith(("snakemake-executor", "snakemake-storage"))]
+    assert len(plugins) == 4 and not set(plugins) & set(base)
+    assert {name: cluster[name] for name in set(base) & set(cluster)}.items() <= base.items()
+
+
 def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
     text = " ".join(shardsweep("minheap", "--help").stdout.split())
     assert "A crash or a wrong result never does" in text
@@ -136,7 +172,6 @@ def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
         ((*MINHEAP, "--suite", "dacapobach"), "set DACAPO_BACH"),
         ((*MINHEAP, "--largest", "4"), "minheap.largest: is smaller than start"),
         ((*MINHEAP, "--profile", "cloud"), "no profile cloud: there are kubernetes, local, slurm"),
-        ((*MINHEAP, "--profile", "slurm"), "say with --processors how many a node has"),
         ((*MINHEAP, "--modifiers", "mmtk_option-a-1,mmtk_option-b-2"), "both set the flag ThirdPartyHeapOptions"),
         ((*MINHEAP, "--modifiers", "hotspot_gc-G1"), "modifier hotspot_gc-G1 chooses a plan"),
         (("report", "nowhere"), "nowhere is not the folder of a sweep"),

@@ -317,6 +317,20 @@ def test_files_that_are_no_yaml_get_one_line(tmp_path, text, said):
         assert said in str(caught.value) and str(file) in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("profile", ["slurm", "kubernetes"])
+def test_a_profile_of_a_cluster_needs_its_plugin_and_the_size_of_its_nodes(monkeypatch, profile):
+    monkeypatch.setattr(sweep, "find_spec", lambda name: None)
+    said = f"profile {profile} needs snakemake-executor-plugin-{profile}: run scripts/experiments/venv.sh cluster,"
+    with pytest.raises(UserError, match=said):
+        sweep.check_profile(profile, 4)
+    sweep.check_profile("local", None)
+    there = [f"snakemake_executor_plugin_{profile}"]
+    monkeypatch.setattr(sweep, "find_spec", lambda name: name in there)
+    with pytest.raises(UserError, match="say with --processors how many a node has"):
+        sweep.check_profile(profile, None)
+    sweep.check_profile(profile, 4)
+
+
 def test_without_git_the_revision_is_unknown(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert machine.revision() == "unknown"
