@@ -64,6 +64,7 @@ need_packages maven openjdk-17-jdk-headless
 ./venv.sh
 rm -rf "$work"
 mkdir -p "$work"
+"$OUT/venv/bin/python" -m shardsweep.machine "$work/machine.json" "$OUT/jdk" "$plugin"
 # A copy, as `make lusearch` cleans that folder. A shell of its own, which ends with the lock.
 (
   lock lusearch

@@ -110,9 +110,8 @@ def _build(loaded: Configuration, name: str, config: str) -> Build:
         raise UserError(f"configs/builds.yml: build {name} names no plan, as mmtk_gc-MarkSweep and hotspot_gc-G1 do")
     flags = _flags(modifiers)
     plugin = next((flag.removeprefix(PLUGIN_FLAG) for flag in flags if flag.startswith(PLUGIN_FLAG)), None)
-    facts = _facts(_plugin_file(runtime, plugin, "json"), f"plugin BUILD={plugin}") if plugin else {}
-    jvm = runtime.home / "lib" / "server" / "libjvm.so"
-    revision, jvm_revision = (each.get("source_revision") for each in (facts, _facts(jvm.with_suffix(".json"), "jdk")))
+    facts = _plugin_facts(runtime.home, plugin)
+    revision, jvm_revision = revisions(runtime.home, plugin)
     # The block size of a plugin is that of its mark-sweep space, which generational and concurrent mark-sweep have too.
     blocks = facts if plan.endswith("MarkSweep") else {}
     return Build(
@@ -124,8 +123,8 @@ def _build(loaded: Configuration, name: str, config: str) -> Build:
         accounting=blocks.get("accounting"),
         revision=revision,
         jvm_revision=jvm_revision,
-        missing=_missing(runtime, plugin) or _mixed(plugin, revision, jvm_revision),
-        files=(jvm, *(_plugin_files(runtime, plugin) if plugin else ())),
+        missing=_missing(runtime, plugin) or mixed(plugin, revision, jvm_revision),
+        files=(_jvm_file(runtime.home, "so"), *(_plugin_files(runtime, plugin) if plugin else ())),
     )
 
 
@@ -141,14 +140,28 @@ def _flags(modifiers: list[Modifier]) -> list[str]:
     return [flag for modifier in modifiers if isinstance(modifier, JVMArg) for flag in modifier.val]
 
 
-def _plugin_file(runtime: Runtime, plugin: str, suffix: str) -> Path:
-    return runtime.home / "lib" / "mmtk" / f"libmmtk_{plugin}.{suffix}"
+def _plugin_file(home: Path, plugin: str, suffix: str) -> Path:
+    return home / "lib" / "mmtk" / f"libmmtk_{plugin}.{suffix}"
+
+
+def _jvm_file(home: Path, suffix: str) -> Path:
+    return home / "lib" / "server" / f"libjvm.{suffix}"
 
 
 def _plugin_files(runtime: Runtime, plugin: str) -> list[Path]:
-    file = _plugin_file(runtime, plugin, "so")
+    file = _plugin_file(runtime.home, plugin, "so")
     names = [library for build, library in LOADED.items() if plugin.startswith(build)]
     return [file, *(library for name in names if (library := file.with_name(name)).is_file())]
+
+
+def revisions(home: Path, plugin: str | None) -> tuple[str | None, str | None]:
+    """The commits that a plugin of a JDK, if one is named, and its JVM were built from; None where they do not say."""
+    facts = _plugin_facts(home, plugin), _facts(_jvm_file(home, "json"), "jdk")
+    return tuple(each.get("source_revision") for each in facts)
+
+
+def _plugin_facts(home: Path, plugin: str | None) -> dict:
+    return _facts(_plugin_file(home, plugin, "json"), f"plugin BUILD={plugin}") if plugin else {}
 
 
 def _facts(file: Path, target: str) -> dict:
@@ -159,12 +172,12 @@ def _facts(file: Path, target: str) -> dict:
 def _missing(runtime: Runtime, plugin: str | None) -> str:
     if not runtime.executable.is_file():
         return f"{runtime.executable} is not there: make jdk, or point SHARDSWEEP_JDK at a JDK"
-    if plugin and not _plugin_file(runtime, plugin, "so").is_file():
-        return f"{_plugin_file(runtime, plugin, 'so')} is not there: make plugin BUILD={plugin}"
+    if plugin and not _plugin_file(runtime.home, plugin, "so").is_file():
+        return f"{_plugin_file(runtime.home, plugin, 'so')} is not there: make plugin BUILD={plugin}"
     return ""
 
 
-def _mixed(plugin: str | None, revision: str | None, jvm_revision: str | None) -> str:
+def mixed(plugin: str | None, revision: str | None, jvm_revision: str | None) -> str:
     """That the JVM is of other code than the plugin's commit says, so that this would not say what was measured."""
     if not (revision and jvm_revision) or _has_same_jvm(revision, jvm_revision):
         return ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What a measurement ran on and with: machines, system, versions, revisions. A sweep records it in its folder at its first
-start; a script of another measurement calls `python -m shardsweep.machine FILE.json`."""
+start; a script of another measurement calls `python -m shardsweep.machine FILE.json [JDK PLUGIN]`."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from shardsweep import catalog
-from shardsweep.errors import system_said
+from shardsweep.errors import UserError, system_said
 from shardsweep.files import write_whole
 
 PACKAGES = ("running-ng", "snakemake", "scipy", "pandas")
@@ -55,9 +55,16 @@ def record(file: Path, builds: list[str], suites: list[str]) -> None:
     write_whole(file, json.dumps(facts, indent=1))
 
 
-def record_here(file: Path) -> None:
-    """Writes this machine and the commit that is checked out as JSON."""
-    write_whole(file, json.dumps({"machine": host(), "revision": revision()}, indent=1) + "\n")
+def record_here(file: Path, jdk: Path | None = None, plugin: str | None = None) -> None:
+    """Writes this machine and the commit of what is measured as JSON: of the plugin of a JDK, or else of its JVM, which has
+    its own line; without a JDK the commit that is checked out. Raises UserError where plugin and JVM are not of one code."""
+    of_plugin, of_jvm = catalog.revisions(jdk, plugin) if jdk else (None, None)
+    if apart := catalog.mixed(plugin, of_plugin, of_jvm):
+        raise UserError(apart)
+    facts = {"machine": host(), "revision": of_plugin or of_jvm or revision()}
+    if of_jvm:
+        facts["jvm"] = of_jvm
+    write_whole(file, json.dumps(facts, indent=1) + "\n")
 
 
 def digest(file: Path) -> str:
@@ -131,6 +138,9 @@ def short(revision: str, digits: int) -> str:
 
 if __name__ == "__main__":
     try:
-        record_here(Path(sys.argv[1]))
+        file, *jdk = sys.argv[1:3]
+        record_here(Path(file), *map(Path, jdk), *sys.argv[3:])
+    except UserError as error:
+        sys.exit(f"machine: error: {error}")
     except OSError as error:
         sys.exit(f"machine: error: {system_said(error)}")

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Makes results of the JSON that JMH has left in a folder, a file for each collector, variant and round: results.csv,
-tables.md, machine.json, and with several heap sizes a plot. Usage: python -m shardsweep.micro WORK PLUGIN FOLDER"""
+"""Makes results of the JSON that JMH has left in a folder, a file for each collector, variant and round, beside machine.json:
+results.csv, tables.md, that, and with several heap sizes a plot. Usage: python -m shardsweep.micro WORK PLUGIN FOLDER"""
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pandas as pd
 
-from shardsweep import analysis, draw, machine, tables
+from shardsweep import analysis, draw, tables
 from shardsweep.errors import UserError
 from shardsweep.figures import Figure, Series
 from shardsweep.files import replaced, write_whole
@@ -83,7 +84,7 @@ def by_heap(data: pd.DataFrame) -> Figure:
 
 def main(work: Path, plugin: str, folder: Path) -> None:
     """Replaces the folder by the results, and prints the table. Raises UserError unless both collectors were measured."""
-    paths = sorted(work.glob("*.json"), key=lambda path: path.stat().st_mtime)
+    paths = sorted(work.glob("*-*.json"), key=lambda path: path.stat().st_mtime)
     data = pd.DataFrame(row for path in paths for row in rows(path))
     measured = set(data["collector"]) if paths else set()
     if len(measured) != 2 or plugin not in measured:
@@ -93,7 +94,7 @@ def main(work: Path, plugin: str, folder: Path) -> None:
     with replaced(folder) as new:
         data.round(3).to_csv(new / "results.csv", index=False)
         write_whole(new / "tables.md", text)
-        machine.record_here(new / "machine.json")
+        shutil.copy(work / "machine.json", new)
         if data["variant"].map(mebibytes).notna().all():
             draw.files(by_heap(data), new)
     print(text)

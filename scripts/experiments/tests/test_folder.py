@@ -185,6 +185,9 @@ def test_a_build_is_of_the_revisions_beside_its_jvm_and_its_plugin(home, monkeyp
         build, serial = (catalog.builds()[name] for name in ("ms-64k", "hotspot-Serial"))
         assert (build.revision, build.jvm_revision, build.missing) == (revision, jvm, said)
         assert (serial.revision, serial.jvm_revision, serial.missing) == (None, jvm, "")
+    with pytest.raises(UserError, match="plugin ms-64k is of old, the JVM of new"):
+        machine.record_here(home / "machine.json", home, "ms-64k")
+    assert not (home / "machine.json").exists()
     facts = {"revision": "the checkout's", "builds": {"hotspot-Serial": {"revision": None, "jvm": "new"}}}
     assert sweep._origin("hotspot-Serial", facts, {"processor": "Fast 1"}, None)["commit"] == "new"
 

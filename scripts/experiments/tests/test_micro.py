@@ -3,6 +3,7 @@
 
 import json
 import os
+import sys
 
 import pandas as pd
 import pytest
@@ -31,6 +32,7 @@ def write(folder, name, medians, age):
 def work(tmp_path):
     folder = tmp_path / "work"
     folder.mkdir()
+    (folder / "machine.json").write_text("what it ran on")
     return folder
 
 
@@ -49,6 +51,7 @@ def test_the_ratio_is_that_of_the_medians_over_jvms_and_the_verdict_that_of_its_
             write(work, name, {each: values[turn] for each, values in medians.items()}, 2 * turn + age)
     lines = table(work, tmp_path / "to")
     assert lines[2] == "| benchmark | variant | Serial | ms-64k | ratio | low | high | that is |"
+    assert (tmp_path / "to" / "machine.json").read_text() == "what it ran on"
     assert lines[4:7] == [
         "| first MAP | 1 | 10.00 | 30.00 | 3.00 | 1.25 | 3.44 | more |",
         "| second MAP | 1 | 4.00 | 3.00 | 0.75 | 0.75 | 0.75 | less |",
@@ -138,3 +141,25 @@ def test_every_round_has_a_jvm_of_each_collector_in_turn(checkout, tmp_path):
 def test_structures_have_plain_names():
     assert micro.plain("collect 24 TREE") == "tree of 24 MiB"
     assert micro.plain("first MAP") == "first MAP"
+
+
+def test_the_script_records_what_it_measures(checkout, tmp_path):
+    """On stand-ins of JVM and Maven: JMH's file is written by the first."""
+    script = "scripts/experiments/micro.sh"
+    java = f'while [ "$1" != -rff ]; do shift; done; cp {tmp_path}/said.json "$2"'
+    stand_ins = {
+        "build/jdk/bin/java": java, "build/jdk/lib/mmtk/libmmtk_ms-64k.so": "", "tools/mvn": "",
+        "benchmarks/micro/target/micro.jar": "", "build/venv/bin/python": f'exec {sys.executable} "$@"',
+        "scripts/experiments/venv.sh": "",
+    }  # fmt: skip
+    call = checkout([script], stand_ins)
+    write(tmp_path, "said", {"first": 10.0}, 1)
+    for file, revision in (("mmtk/libmmtk_ms-64k", "2" * 40), ("server/libjvm", "1" * 40)):
+        path = tmp_path / "build" / "jdk" / "lib" / f"{file}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({"source_revision": revision}))
+    to = tmp_path / "to"
+    done = call(script, "collection", TO=str(to), SHARDSWEEP_CACHE=str(tmp_path / "cache"))
+    assert done.returncode == 0, done.stderr
+    facts = json.loads((to / "machine.json").read_text())
+    assert (facts["revision"], facts["jvm"]) == ("2" * 40, "1" * 40)

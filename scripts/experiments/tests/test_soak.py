@@ -104,11 +104,17 @@ def test_the_script_leaves_what_it_ran_on(checkout, tmp_path):
         "build/venv/bin/python": f'exec {sys.executable} "$@"', "scripts/experiments/venv.sh": "",
     }  # fmt: skip
     script = "scripts/testing/soak.sh"
-    done = checkout([script], stand_ins)(script, "0.1")
-    assert done.returncode == 0, done.stderr
-    facts = json.loads((tmp_path / "build" / "soak" / "ms-64k-270m" / "machine.json").read_text())
-    assert facts["revision"] == machine.revision()
-    assert facts["machine"]["processor"] == machine.host()["processor"]
+    call = checkout([script], stand_ins)
+    for file, revision in (("mmtk/libmmtk_ms-64k", "2" * 40), ("server/libjvm", "1" * 40)):
+        path = tmp_path / "build" / "jdk" / "lib" / f"{file}.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"source_revision": revision}))
+    for plugin, revision in (("ms-64k", "2" * 40), ("none", "1" * 40)):
+        done = call(script, "0.1", PLUGIN=plugin)
+        assert done.returncode == 0, done.stderr
+        facts = json.loads((tmp_path / "build" / "soak" / f"{plugin}-270m" / "machine.json").read_text())
+        assert (facts["revision"], facts["jvm"]) == (revision, "1" * 40)
+        assert facts["machine"]["processor"] == machine.host()["processor"]
 
 
 def test_a_line_is_broken_where_the_process_was_stopped():
