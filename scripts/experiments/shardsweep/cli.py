@@ -303,12 +303,11 @@ def _experiment(options: argparse.Namespace) -> int:
 
 def _measure(wanted: Grid, options: argparse.Namespace, name: str) -> int:
     # These take a second to import: --help and bad input are answered at once.
-    from shardsweep import sweep
+    from shardsweep import report, sweep
 
     sweep.check_profile(options.profile, options.processors)
     possible, missing = sweep.available(wanted, to_be_built=options.check)
-    for line in missing:
-        print(f"shardsweep: {line}", file=sys.stderr)
+    _tell(missing)
     if options.check:
         return 0
     folder = options.out or sweep.default_folder(name, possible)
@@ -316,8 +315,15 @@ def _measure(wanted: Grid, options: argparse.Namespace, name: str) -> int:
         sweep.dry_run(folder, possible)
         return 0
     sweep.prepare(folder, possible)
+    if options.profile == "local":
+        _tell(report.noise_now())
     complete = sweep.run(folder, options.profile, options.processors)
     return max(_report(folder), 0 if complete else 1)
+
+
+def _tell(lines: list[str]) -> None:
+    for line in lines:
+        print(f"shardsweep: {line}", file=sys.stderr)
 
 
 def _grid_of(folder: Path) -> Grid:
@@ -348,8 +354,7 @@ def _report(folder: Path) -> int:
             if not table.id.startswith("performance-"):
                 all_tables.show(table, console)
     problems = report.serious_notes(folder)
-    for line in problems:
-        print(f"shardsweep: {line}", file=sys.stderr)
+    _tell([*report.noise_of(folder), *problems])
     print(f"Report: {page}")
     return 1 if problems else 0
 

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Live progress of a sweep: what is running, done of total, time left. It watches files, as clusters need it."""
+"""Live progress of a sweep: what is running, done of total, time left, and the numbers of each point that is done. It watches
+files, as clusters need it."""
 
+import statistics
 import subprocess
 import time
+from collections import defaultdict
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from shardsweep import point
+from shardsweep.errors import UserError
 from shardsweep.grid import Point
 
 POLL_SECONDS = 0.5
@@ -23,6 +27,8 @@ def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None
     console = Console(stderr=True)
     without = unmeasured(folder, points)
     already = len(points) - len(without)
+    numbers = Numbers(folder, points)
+    numbers.lines()
     started = time.monotonic()
     printed = started
     columns = (
@@ -40,6 +46,8 @@ def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None
             current = running(folder, waiting)
             if len(waiting) < len(without):
                 current += f", {len(without) - len(waiting)} failed"
+            for line in numbers.lines():
+                bar.console.print(line, highlight=False, markup=False, soft_wrap=True)
             bar.update(task, completed=done, description=current, left=left)
             if not console.is_terminal and (ended or time.monotonic() - printed >= PLAIN_SECONDS):
                 printed = time.monotonic()
@@ -47,6 +55,48 @@ def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None
             if ended:
                 return
             time.sleep(POLL_SECONDS)
+
+
+class Numbers:
+    """What the points of a sweep say, once each is done."""
+
+    def __init__(self, folder: Path, points: list[Point]):
+        self._folder = folder
+        self._untold = points
+        # By point but for its invocation, and by build: milliseconds of each invocation.
+        self._times = defaultdict(list)
+
+    def lines(self) -> list[str]:
+        """A line for each point that has been done since the last call."""
+        told = {each: line for each in self._untold if (line := self._line(each))}
+        self._untold = [each for each in self._untold if each not in told]
+        return list(told.values())
+
+    def _line(self, each: Point) -> str | None:
+        file = point.result_file(self._folder, each)
+        if not file.exists():
+            return None
+        try:
+            rows = point.read_result(file)["rows"]
+        except UserError:
+            # The storage of a cluster has copied a part of it.
+            return None
+        said = _minheap(rows) if each.experiment == "minheap" else self._medians(each, rows)
+        return f"{each.id}: {said or 'nothing to tell: see the report'}"
+
+    def _medians(self, each: Point, rows: list[dict]) -> str:
+        """The median time of each build over the invocations so far."""
+        last = {row["build"]: row["value"] for row in rows if row["metric"] == "time.total"}
+        where = each.id.rpartition("-")[0]
+        for build, value in last.items():
+            self._times[where, build].append(value)
+        times = {build: self._times[where, build] for build in sorted(last)}
+        return ", ".join(f"{build} {statistics.median(some):.0f} ms (of {len(some)})" for build, some in times.items())
+
+
+def _minheap(rows: list[dict]) -> str:
+    found = next((row["value"] for row in rows if row["metric"] == "minheap"), None)
+    return f"{found} MiB" if found else "no minheap"
 
 
 def unmeasured(folder: Path, points: list[Point]) -> list[Point]:

@@ -2,6 +2,7 @@
 """The report of a sweep: tables for the terminal and as a file, plots, and one HTML page that needs nothing else."""
 
 import shlex
+import time
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +12,21 @@ import pandas as pd
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from shardsweep import analysis, draw, figures, grid, logs, overview, point, presets, progress, sweep, tables
+from shardsweep import (
+    analysis,
+    draw,
+    figures,
+    grid,
+    launch,
+    logs,
+    overview,
+    point,
+    presets,
+    progress,
+    sweep,
+    tables,
+    tidy,
+)
 from shardsweep.figures import Figure
 from shardsweep.files import write_whole
 from shardsweep.grid import Grid
@@ -166,15 +181,39 @@ def _machine_rows(machines: list[dict]) -> list[tuple[str, object]]:
     ]
 
 
+# What is said of noise of each kind.
+NOISY = {
+    analysis.HOST: "the host of this virtual machine took {:.0%} of a processor",
+    analysis.OTHERS: "other processes took {:.0%} of a processor",
+    analysis.PROBE: "the processors' speed differed by {:.0%} from run to run",
+}
+
+
 def _noise(table: pd.DataFrame) -> list[str]:
     """A line for each kind of noise that is to be told of."""
-    lines = {
-        analysis.HOST: "the host of this virtual machine took {:.0%} of a processor while the runs were timed",
-        analysis.OTHERS: "other processes took {:.0%} of a processor while the runs were timed",
-        analysis.PROBE: "the processors' speed differed by {:.0%} from run to run",
-    }
-    noisy = analysis.noisy(analysis.noise(table))
-    return [f"noisy: {lines[who].format(share)}" for who, share in noisy.items()]
+    return [
+        f"{line}{'' if who == analysis.PROBE else ' while the runs were timed'}"
+        for who, line in _noisy(analysis.noise(table)).items()
+    ]
+
+
+def _noisy(noise: dict[str, float]) -> dict[str, str]:
+    return {who: f"noisy: {NOISY[who].format(share)}" for who, share in analysis.noisy(noise).items()}
+
+
+def noise_of(folder: Path) -> list[str]:
+    """The lines on the noise of a sweep's folder, as last gathered."""
+    return _noise(tidy.read(folder / sweep.RESULTS))
+
+
+def noise_now(seconds: float = 2) -> list[str]:
+    """A line for each kind of noise that this machine has in the next seconds, in which this process does nothing."""
+    # Private there: results are stale where that file, which is a part of every run, differs from the checkout's.
+    before = launch._machine()
+    time.sleep(seconds)
+    others, host = (after - earlier for after, earlier in zip(launch._machine(), before, strict=True))
+    found = _noisy({analysis.OTHERS: others / seconds, analysis.HOST: host / seconds})
+    return [f"{line} in the {seconds:g} s before the sweep" for line in found.values()]
 
 
 def _machines_apart(machines: list[dict]) -> list[str]:

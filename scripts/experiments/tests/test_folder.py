@@ -307,6 +307,49 @@ def test_a_point_that_failed_is_neither_running_nor_waited_for(tmp_path, wanted,
     assert "0 of 2 points; done, 2 failed; finished" in " ".join(capfd.readouterr().err.split())
 
 
+def done(folder, each, rows):
+    """Writes the result of a point."""
+    file = point.result_file(folder, each)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"rows": rows}))
+
+
+def test_a_point_that_is_done_is_told_with_its_minheap(tmp_path, wanted, capfd):
+    first, second = grid.points(wanted)
+    done(tmp_path, first, [{"metric": "minheap", "value": 5}])
+    numbers = progress.Numbers(tmp_path, [first, second])
+    assert numbers.lines() == ["minheap/steady/hotspot-Serial/t1-0: 5 MiB"]
+    point.result_file(tmp_path, second).write_text('{"rows": [')
+    assert numbers.lines() == []
+    done(tmp_path, second, [{"metric": "minheap", "value": None}])
+    assert numbers.lines() == ["minheap/steady/hotspot-Serial/t2-0: no minheap"]
+    assert numbers.lines() == []
+    # Of what was done before, nothing is said anew.
+    point.result_file(tmp_path, second).unlink()
+    late = json.dumps({"rows": [{"metric": "minheap", "value": 6}]})
+    command = ["sh", "-c", f"sleep 1; echo '{late}' >{point.result_file(tmp_path, second)}"]
+    progress.follow(tmp_path, [first, second], subprocess.Popen(command))
+    lines = capfd.readouterr().err.splitlines()
+    assert [line for line in lines if "MiB" in line] == ["minheap/steady/hotspot-Serial/t2-0: 6 MiB"]
+
+
+def test_a_point_that_is_done_is_told_with_the_median_time_of_each_build_so_far(tmp_path):
+    builds = ["hotspot-Serial", "hotspot-G1"]
+    perf = {"builds": builds, "baseline": builds[0], "threads": [1], "heaps": [40, 50], "invocations": 3}
+    points = grid.points(grid.check({"perf-by-heap": perf}, "test"))
+    numbers = progress.Numbers(tmp_path, points)
+    said = []
+    for each, serial in zip(points, (100, 900, 200, 800, 110, 700), strict=True):
+        # The warm-up is no time of the build.
+        times = {("hotspot-Serial", 1): 5000, ("hotspot-Serial", 2): serial, ("hotspot-G1", 1): 70}
+        rows = [{"build": build, "metric": "time.total", "value": value} for (build, _), value in times.items()]
+        done(tmp_path, each, [] if serial == 700 else rows)
+        said += numbers.lines()
+    assert said[4] == f"{points[4].id}: hotspot-G1 70 ms (of 3), hotspot-Serial 110 ms (of 3)"
+    assert said[3] == f"{points[3].id}: hotspot-G1 70 ms (of 2), hotspot-Serial 850 ms (of 2)"
+    assert said[5] == f"{points[5].id}: nothing to tell: see the report"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("about: 2024-13-01\n", "is not YAML: month must be in 1..12"), ("a: [", "is not YAML"), ("\xff", "is not YAML")],

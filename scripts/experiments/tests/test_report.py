@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from shardsweep import analysis, catalog, draw, figures, grid, point, report, sweep, tables, tidy
+from shardsweep import analysis, catalog, cli, draw, figures, grid, point, report, sweep, tables, tidy
 from shardsweep.errors import UserError
 
 RECORDED = sorted(file.parent for file in (catalog.ROOT / "results").glob("**/grid.yml"))
@@ -90,6 +90,18 @@ def noise(steal, others):
     ]  # fmt: skip
 
 
+def test_a_machine_that_is_noisy_at_the_start_is_told(monkeypatch):
+    for used, stolen, said in (
+        (0.02, 0.01, []),
+        (0.5, 0.0, ["noisy: other processes took 25% of a processor in the 2 s before the sweep"]),
+        (0.0, 0.1, ["noisy: the host of this virtual machine took 5% of a processor in the 2 s before the sweep"]),
+    ):
+        seconds = iter([(10.0, 3.0), (10.0 + used, 3.0 + stolen)])
+        monkeypatch.setattr(report.launch, "_machine", lambda seconds=seconds: next(seconds))
+        monkeypatch.setattr(report.time, "sleep", lambda _: None)
+        assert report.noise_now() == said
+
+
 def test_a_noisy_machine_is_told():
     assert report._noise(tidy.frame(noise(100.0, 300.0))) == []
     assert report._noise(tidy.frame(noise(500.0, 3000.0))) == [
@@ -105,14 +117,16 @@ def test_a_noisy_machine_is_told():
     ]
 
 
-def test_noise_stands_above_the_tables_of_a_report(folder):
+def test_noise_stands_above_the_tables_of_a_report_and_on_the_terminal(folder, capsys):
     measure(folder, 0, MACHINE)
     (place,) = (folder / "points").rglob("*.json")
     result = json.loads(place.read_text())
     for others, said in ((300.0, ""), (3000.0, "noisy: other processes took 15% of a processor")):
         place.write_text(json.dumps({**result, "rows": result["rows"] + noise(100.0, others)}))
-        report.write(folder)
+        assert cli.main(["report", str(folder)]) == 0
         assert (folder / "tables.md").read_text().startswith(said or "## ")
+        (line,) = capsys.readouterr().err.splitlines() or [""]
+        assert line.startswith(f"shardsweep: {said}" if said else "") and bool(line) == bool(said)
 
 
 def test_the_report_of_recorded_results_leaves_them_as_they_are(tmp_path):
