@@ -32,11 +32,11 @@ set_native_options() {
   NATIVE_LIBRARIES=(-L "$jdk/lib/server" -L "$jdk/lib" "-Wl,--as-needed" -ljvm -ljava -ljli -ldl)
 }
 
-# build_native_file FOLDER SOURCE: makes the library or program, unless it is newer than its source and the interface of plugins, which
-# some of ours include.
+# build_native_file FOLDER SOURCE: makes the library or program, unless it is newer than its source and the headers that some of ours
+# include.
 build_native_file() {
-  local folder=$1 file=$2 name compiler=(gcc) options=() interface
-  interface=$ROOT/openjdk/src/hotspot/share/gc/thirdparty/thirdPartyHeapPlugin.h
+  local folder=$1 file=$2 name compiler=(gcc) options=() each stale=
+  local headers=("$ROOT"/openjdk/{src/hotspot/share/gc/thirdparty/thirdPartyHeapPlugin,test/lib/agent}.h)
   name=$(basename "${file%.*}")
   if [[ $name == lib* ]]; then
     options=(-shared)
@@ -49,7 +49,10 @@ build_native_file() {
     libtest-rw.so) options+=(-z noexecstack) ;;
     libtest-rwx.so) options+=(-z execstack) ;;
   esac
-  [[ ! $folder/$name -nt $file || ! $folder/$name -nt $interface ]] || return 0
+  for each in "$file" "${headers[@]}"; do
+    [[ $folder/$name -nt $each ]] || stale=yes
+  done
+  [[ $stale ]] || return 0
   # What does not compile is not there.
   rm -f "$folder/$name"
   "${compiler[@]}" "${options[@]}" "${NATIVE_OPTIONS[@]}" -o "$folder/$name.tmp" "$file" "${NATIVE_LIBRARIES[@]}" \

@@ -10,8 +10,8 @@ source ../lib.sh
 source ../building/rust.sh
 
 # Together are steps that do not keep two processors busy alone. Nothing is beside `counters`: it counts page faults.
-STEPS=(shell lint rust malloc+java build image code bad-input faults heap counters debug python jtreg)
-QUICK=(shell lint rust-units build code bad-input counters python-quick)
+STEPS=(shell lint rust malloc+java build image code faults heap counters debug python jtreg)
+QUICK=(shell lint rust-units build code counters python-quick)
 
 # Of the tests in Python, those that take about half of the time.
 SWEEPS=(tests/test_kubernetes.py tests/test_slurm.py tests/test_sweep.py)
@@ -114,8 +114,6 @@ test_code() {
   ./compiled_code.py
 }
 
-test_bad-input() { ./test-bad-input.sh; }
-
 # Of the very many calls of malloc, some.
 test_faults() {
   ./test-faults.sh mmap madvise pthread_create space cgroup signal
@@ -133,6 +131,7 @@ test_debug() {
 test_jtreg() {
   ./test-jtreg-lists.sh
   PLUGIN=ms-64k TESTS=ci ./jtreg.sh
+  PLUGIN=stock TESTS=openjdk/test/badinput ./jtreg.sh
   PLUGIN=stock PLAN=Immix TESTS="openjdk/test/moving openjdk/test/references" ./jtreg.sh
   PLUGIN=ms-64k PLAN=StickyMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation openjdk/test/control/OldGarbage.java openjdk/test/outofmemory/LargeBesideOthers.java" ./jtreg.sh
   PLUGIN=ms-64k PLAN=ConcurrentMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation openjdk/test/events/ReferenceEvents.java openjdk/test/outofmemory/LargeBesideOthers.java" ./jtreg.sh

@@ -64,7 +64,9 @@ public class BadInput {
         refused("malformed value '0' of option 'threads'", OPTIONS + "threads=0");
         refused("malformed value '-1' of option 'stress_factor'", OPTIONS + "stress_factor=-1");
         refused("malformed value 'maybe' of option 'precise_stress'", OPTIONS + "precise_stress=maybe");
+        refused("malformed value 'AllInSet:9000-9001' of option 'thread_affinity'", OPTIONS + "thread_affinity=AllInSet:9000-9001");
         refused("option 'gc_trigger' cannot be set.*-Xms", OPTIONS + "gc_trigger=FixedHeapSize:1000000");
+        refused("option 'side_metadata_base_address' cannot be set", OPTIONS + "side_metadata_base_address=5");
     }
 
     private void environment() throws Exception {
@@ -76,7 +78,9 @@ public class BadInput {
     private void heapSizes() throws Exception {
         refused("-Xmx1024k is too small.*at least -Xmx[0-9]+k", "-Xmx1m");
         refused("-Xmx1024k is too small.*at least -Xmx[0-9]+k", "-Xms1m", "-Xmx1m");
+        refused("-Xmx4k is too small.*at least -Xmx[0-9]+k", "-Xms4k", "-Xmx4k");
         refused("too large: at most [0-9]+ MiB", "-Xmx100000g");
+        refused("too large: at most [0-9]+ MiB", "-Xmx9000000g");
     }
 
     private void otherFlags() throws Exception {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include <jni.h>
-#include <jvmti.h>
+#include "../lib/agent.h"
 #include <stdatomic.h>
 
-static jvmtiEnv* jvmti;
 static atomic_int count;
 static jclass counted;
 
@@ -15,19 +13,7 @@ static void JNICALL on_sampled(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobje
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM* vm, char* options, void* reserved) {
   jvmtiCapabilities capabilities = {.can_generate_sampled_object_alloc_events = 1};
-  jvmtiEventCallbacks callbacks = {.SampledObjectAlloc = on_sampled};
-  if ((*vm)->GetEnv(vm, (void**)&jvmti, JVMTI_VERSION_11) != JNI_OK ||
-      (*jvmti)->AddCapabilities(jvmti, &capabilities) != JVMTI_ERROR_NONE ||
-      (*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof(callbacks)) != JVMTI_ERROR_NONE) {
-    return JNI_ERR;
-  }
-  return JNI_OK;
-}
-
-static void check(JNIEnv* env, jvmtiError error) {
-  if (error != JVMTI_ERROR_NONE) {
-    (*env)->FatalError(env, "a JVMTI function failed");
-  }
+  return start_agent(vm, capabilities, (jvmtiEventCallbacks){.SampledObjectAlloc = on_sampled}, 0);
 }
 
 JNIEXPORT void JNICALL Java_ObjectSampling_sample(JNIEnv* env, jclass klass, jint interval, jclass type) {

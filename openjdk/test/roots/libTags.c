@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include <jni.h>
-#include <jvmti.h>
+#include "../lib/agent.h"
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static jvmtiEnv* jvmti;
 static atomic_int free_events;
 
 static void JNICALL on_object_free(jvmtiEnv* env, jlong tag) {
@@ -13,21 +11,7 @@ static void JNICALL on_object_free(jvmtiEnv* env, jlong tag) {
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM* vm, char* options, void* reserved) {
   jvmtiCapabilities capabilities = {.can_tag_objects = 1, .can_generate_object_free_events = 1};
-  jvmtiEventCallbacks callbacks = {.ObjectFree = on_object_free};
-  if ((*vm)->GetEnv(vm, (void**)&jvmti, JVMTI_VERSION_11) != JNI_OK ||
-      (*jvmti)->AddCapabilities(jvmti, &capabilities) != JVMTI_ERROR_NONE ||
-      (*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof(callbacks)) != JVMTI_ERROR_NONE ||
-      (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, JVMTI_EVENT_OBJECT_FREE, NULL) != JVMTI_ERROR_NONE) {
-    return JNI_ERR;
-  }
-  return JNI_OK;
-}
-
-/* JVMTI calls must not fail; what they return then shows in the test as a wrong number. */
-static void check(JNIEnv* env, jvmtiError error) {
-  if (error != JVMTI_ERROR_NONE) {
-    (*env)->FatalError(env, "a JVMTI function failed");
-  }
+  return start_agent(vm, capabilities, (jvmtiEventCallbacks){.ObjectFree = on_object_free}, JVMTI_EVENT_OBJECT_FREE);
 }
 
 JNIEXPORT void JNICALL Java_Tags_tag(JNIEnv* env, jclass klass, jobject object, jlong tag) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include <jvmti.h>
+#include "../lib/agent.h"
 #include <stdio.h>
-#include <string.h>
 
 #define ARRAYS 256
 #define ARRAY_BYTES (1 << 20)
 
-static void JNICALL vm_death(jvmtiEnv* jvmti, JNIEnv* env) {
+static void JNICALL vm_death(jvmtiEnv* agent, JNIEnv* env) {
   int allocated = 0;
   for (; allocated < ARRAYS; allocated++) {
     jbyteArray array = (*env)->NewByteArray(env, ARRAY_BYTES);
@@ -20,16 +19,5 @@ static void JNICALL vm_death(jvmtiEnv* jvmti, JNIEnv* env) {
 }
 
 JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM* vm, char* options, void* reserved) {
-  jvmtiEnv* jvmti = NULL;
-  jvmtiEventCallbacks callbacks;
-  if ((*vm)->GetEnv(vm, (void**)&jvmti, JVMTI_VERSION_1_2) != JNI_OK) {
-    return JNI_ERR;
-  }
-  memset(&callbacks, 0, sizeof(callbacks));
-  callbacks.VMDeath = vm_death;
-  if ((*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof(callbacks)) != JVMTI_ERROR_NONE ||
-      (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, JVMTI_EVENT_VM_DEATH, NULL) != JVMTI_ERROR_NONE) {
-    return JNI_ERR;
-  }
-  return JNI_OK;
+  return start_agent(vm, (jvmtiCapabilities){0}, (jvmtiEventCallbacks){.VMDeath = vm_death}, JVMTI_EVENT_VM_DEATH);
 }
