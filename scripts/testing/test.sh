@@ -51,7 +51,7 @@ test_lint() {
 }
 
 test_counters() {
-  need_packages valgrind
+  need_packages valgrind strace
   need_rust
   ../building/patch-crate.sh
   ../experiments/venv.sh
@@ -66,7 +66,7 @@ test_python-quick() {
 }
 
 test_python() {
-  need_packages python3 python3-venv chromium slurm-wlm munge procps curl unzip openssl rsync openjdk-17-jdk-headless
+  need_packages python3 python3-venv chromium slurm-wlm munge procps strace curl unzip openssl rsync openjdk-17-jdk-headless
   python3 -m unittest discover -s . -p 'test_*.py'
   ../experiments/venv.sh cluster
   at_once "pytests ${SWEEPS[*]}" "pytests ${SWEEPS[*]/#/--ignore=}"

@@ -68,8 +68,9 @@ Makes results/README.md and the block of the front page between its two marks, o
 beside it, and the CSVs of the data sets.
 """
 COUNTERS = """\
-Counts what does not depend on the clock: instructions of an allocation by callgrind, collections and page faults of
-lusearch on ms-64k, its minheap. Exits with 1 where one exceeds results/counters.yml by more than its tolerance.
+Counts what does not depend on the clock: instructions of an allocation by callgrind, collections, page faults and
+system calls of lusearch on ms-64k, its minheap with 12 and with 48 threads. Exits with 1 where one exceeds
+results/counters.yml by more than its tolerance.
 """
 RSS = """\
 Samples resident memory over time (Sinclair's report, section 5.1): does a build's accounting change what is really

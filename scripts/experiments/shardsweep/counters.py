@@ -5,14 +5,19 @@ The record is `results/counters.yml`: for each counter its value, the part of it
 it counts. A value below the record by more than that part is told, and passes.
 """
 
+import contextlib
 import os
 import re
+import shutil
+import signal
 import subprocess
 import tempfile
 import threading
+from collections import Counter as Counts
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,6 +33,8 @@ THREADS = 12
 HEAP = 200
 # A heap that is too small for a size-small run is one in which it does not end within this many seconds.
 LIMIT = 300
+# Where strace writes, in the folder of a run.
+TRACE = "trace"
 # Rounds of the allocating program; what a round costs is what the second number has more.
 ROUNDS = (1, 3)
 
@@ -82,37 +89,59 @@ def compare(record: dict[str, Counter], names: list[str]) -> list[Compared]:
 
 @dataclass(frozen=True)
 class Run:
-    """A JVM that has ended: how, what it printed, and its page faults without a read."""
+    """A JVM that has ended: how, what it printed, its page faults without a read, and its calls of each traced system call."""
 
     status: int
     output: str
     faults: int
+    calls: Counts[str]
 
 
-def lusearch(heap: int, size: str) -> Run:
+def lusearch(heap: int, size: str, threads: int = THREADS, traced: tuple[str, ...] = ()) -> Run:
     """Runs an iteration of lusearch on `ms-64k` in a heap of so many MiB. One that is too slow has the status -1."""
+    with tempfile.TemporaryDirectory() as folder:
+        jar = catalog.environment()["LUSEARCH_JAR"]
+        options = ["-n", "1", "-t", threads, "-s", size, "--scratch-directory", folder, "lusearch"]
+        return _run(heap, ["-XX:+DisableExplicitGC", "-jar", jar, *options], Path(folder), traced)
+
+
+def _run(heap: int, arguments: list, folder: Path, traced: tuple[str, ...]) -> Run:
+    """Runs a JVM on `ms-64k` in the folder, by strace if there are system calls to trace."""
     places = catalog.environment()
     java = Path(places["SHARDSWEEP_JDK"]) / "bin" / "java"
     for file, remedy in ((java, "make jdk"), (Path(places["LUSEARCH_JAR"]), "make lusearch")):
         if not file.is_file():
             raise UserError(f"{file} is not there: {remedy}")
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            java, "-XX:+UseThirdPartyHeap", "-XX:ThirdPartyHeapPlugin=ms-64k", "-XX:+DisableExplicitGC",
-            "-XX:+ExitOnOutOfMemoryError", f"-Xms{heap}m", f"-Xmx{heap}m", "-Xlog:gc", "-jar", places["LUSEARCH_JAR"],
-            "-n", "1", "-t", str(THREADS), "-s", size, "--scratch-directory", folder, "lusearch",
-        ]  # fmt: skip
-        log = Path(folder) / "log"
-        with log.open("w") as output:
-            process = subprocess.Popen(list(map(str, command)), stdout=output, stderr=subprocess.STDOUT, cwd=folder)
-        status, faults = _end(process)
-        return Run(status, log.read_text(errors="replace"), faults)
+    command = [
+        *(_tracer(traced) if traced else ()), java, "-XX:+UseThirdPartyHeap", "-XX:ThirdPartyHeapPlugin=ms-64k",
+        "-XX:+ExitOnOutOfMemoryError", f"-Xms{heap}m", f"-Xmx{heap}m", "-Xlog:gc", *arguments,
+    ]  # fmt: skip
+    log, trace = folder / "log", folder / TRACE
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            list(map(str, command)), stdout=output, stderr=subprocess.STDOUT, cwd=folder, process_group=0
+        )
+    status, faults = _end(process)
+    called = re.findall(r"\b(\w+)\(", trace.read_text()) if traced and trace.exists() else []
+    return Run(status, log.read_text(errors="replace"), faults, Counts(each for each in called if each in traced))
+
+
+def _tracer(calls: tuple[str, ...]) -> list[str]:
+    if not shutil.which("strace"):
+        raise UserError("system calls are counted by strace: apt-get install strace")
+    return ["strace", "--follow-forks", "--seccomp-bpf", f"--output={TRACE}", f"--trace={','.join(calls)}"]
 
 
 def _end(process: subprocess.Popen) -> tuple[int, int]:
     """Waits for the end of a process, and kills it after the limit or when this one is interrupted. Returns its status, -1
     if it was too slow, and its page faults."""
-    timer = threading.Timer(LIMIT, process.kill)
+
+    def kill() -> None:
+        # The tracer's JVM too.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    timer = threading.Timer(LIMIT, kill)
     timer.daemon = True
     timer.start()
     try:
@@ -123,34 +152,46 @@ def _end(process: subprocess.Popen) -> tuple[int, int]:
     finally:
         timer.cancel()
         # Does nothing where it has ended.
-        process.kill()
+        kill()
         process.wait()
     return -1 if slow else process.returncode, usage.ru_minflt
 
 
-def smallest_heap() -> float:
-    """Minheap in MiB of the benchmark's small size."""
+def smallest_heap(size: str, threads: int, start: int, least: int = 1) -> float:
+    """Minheap of the benchmark in MiB, searched from `start`. What is smaller than `least` is not tried: a run that has too
+    little memory takes long to end."""
 
     def probe(heap: int, _: int) -> Outcome:
-        run = lusearch(heap, "small")
+        if heap < least:
+            return Outcome.OOM
+        run = lusearch(heap, size, threads)
         if run.status == 0:
             return Outcome.PASSED
         if run.status == -1:
             return Outcome.TIMEOUT
         return Outcome.OOM if "OutOfMemoryError" in run.output else Outcome.CRASH
 
-    found = minheap.search(probe, 6, 64, 2)
+    found = minheap.search(probe, start, 64, 2)
     if found.minheap is None:
         raise UserError(f"lusearch has no minheap: {found.end}")
     return found.minheap
 
 
+def smallest_heap_of_many() -> float:
+    """The same with 48 threads and the default size, where it is not smaller than on record."""
+    on_record = int(known()["minheap-48"].value)
+    return smallest_heap("default", 48, on_record, on_record)
+
+
 @cache
 def in_large_heap() -> Run:
     """A run with room. Raises UserError where it does not pass."""
-    run = lusearch(HEAP, "default")
+    return _passed(lusearch(HEAP, "default"), "lusearch")
+
+
+def _passed(run: Run, program: str) -> Run:
     if run.status != 0:
-        raise UserError(f"lusearch in {HEAP} MiB ended with {run.status}: {last_said(run.output)}")
+        raise UserError(f"{program} in {HEAP} MiB ended with {run.status}: {last_said(run.output)}")
     return run
 
 
@@ -162,6 +203,19 @@ def collections() -> float:
 def faults() -> float:
     """Page faults of a run with room."""
     return in_large_heap().faults
+
+
+def system_calls() -> float:
+    """System calls of a run with room that get and give back memory, but for those of the purger, which depend on time."""
+    calls = ("mmap", "munmap", "madvise")
+    return _passed(lusearch(HEAP, "default", traced=calls), "lusearch").calls.total()
+
+
+def purge() -> float:
+    """System calls that give back what a large heap holds, of which little is alive."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = _run(HEAP, [str(files("shardsweep") / "java" / "Purge.java")], Path(folder), ("process_madvise",))
+        return _passed(run, "Purge.java").calls.total()
 
 
 def instructions(kind: str) -> float:
@@ -191,5 +245,8 @@ MEASURES: dict[str, Callable[[], float]] = {
     "instructions-sweep": lambda: instructions("sweep"),
     "collections": collections,
     "faults": faults,
-    "minheap": smallest_heap,
+    "minheap": lambda: smallest_heap("small", THREADS, 6),
+    "minheap-48": smallest_heap_of_many,
+    "system-calls": system_calls,
+    "purge": purge,
 }

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -73,13 +74,41 @@ def java(tmp_path, monkeypatch):
 
 def test_the_minheap_is_the_smallest_heap_that_passes(java):
     java('[ $heap -ge 9 ] || { echo "java.lang.OutOfMemoryError"; exit 3; }')
-    assert counters.smallest_heap() == 9
+    assert counters.smallest_heap("small", 12, 6) == 9
+
+
+def test_what_is_smaller_than_on_record_is_not_tried_with_many_threads(java, monkeypatch, tmp_path):
+    tried = tmp_path / "tried"
+    record = {"minheap-48": counters.Counter(counts="MiB", value=11, tolerance=0)}
+    monkeypatch.setattr(counters, "known", lambda: record)
+    for least in (1, 12):
+        java(f'echo $heap >>{tried}; [ $heap -ge {least} ] || {{ echo "java.lang.OutOfMemoryError"; exit 3; }}')
+        tried.unlink(missing_ok=True)
+        assert counters.smallest_heap_of_many() == max(least, 11)
+        assert min(map(int, tried.read_text().split())) == 11
+    assert counters.Compared("minheap-48", 12, record["minheap-48"]).failed
+
+
+def test_traced_system_calls_are_counted_and_no_others(java):
+    java("exec python3 -c 'import mmap, os; [mmap.mmap(-1, 4096 * n).madvise(4) for n in range(1, 8)]; os.getpid()'")
+    calls = counters.lusearch(200, "small", traced=("madvise", "getpid")).calls
+    assert calls["madvise"] >= 7 and set(calls) <= {"madvise", "getpid"}
+    assert counters.lusearch(200, "small").calls.total() == 0
+
+
+def test_a_traced_run_that_is_too_slow_is_stopped_with_its_tracer(java, tmp_path, monkeypatch):
+    java(f"echo $$ >{tmp_path}/begun; exec sleep 1000")
+    monkeypatch.setattr(counters, "LIMIT", 3)
+    assert counters.lusearch(8, "small", traced=("mmap",)).status == -1
+    status = Path("/proc", (tmp_path / "begun").read_text().strip(), "status")
+    # Of one that nobody has waited for yet, there is an entry.
+    assert not status.exists() or "State:\tZ" in status.read_text()
 
 
 def test_a_crash_is_no_minheap(java):
     java("kill -SEGV $$")
     with pytest.raises(UserError, match="lusearch has no minheap: broken"):
-        counters.smallest_heap()
+        counters.smallest_heap("small", 12, 6)
 
 
 def test_a_run_that_is_too_slow_is_stopped(java, monkeypatch):
