@@ -133,8 +133,8 @@ test_jtreg() {
   PLUGIN=ms-64k TESTS=ci ./jtreg.sh
   PLUGIN=stock TESTS=openjdk/test/badinput ./jtreg.sh
   PLUGIN=stock PLAN=Immix TESTS="openjdk/test/moving openjdk/test/references" ./jtreg.sh
-  PLUGIN=ms-64k PLAN=StickyMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation openjdk/test/control/OldGarbage.java openjdk/test/outofmemory/LargeBesideOthers.java" ./jtreg.sh
-  PLUGIN=ms-64k PLAN=ConcurrentMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation openjdk/test/events/ReferenceEvents.java openjdk/test/outofmemory/LargeBesideOthers.java" ./jtreg.sh
+  PLUGIN=ms-64k PLAN=StickyMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation openjdk/test/control/OldGarbage.java openjdk/test/threads/ShortThreads.java openjdk/test/outofmemory/LargeBesideOthers.java" ./jtreg.sh
+  PLUGIN=ms-64k PLAN=ConcurrentMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation openjdk/test/events/ReferenceEvents.java openjdk/test/threads/ShortThreads.java openjdk/test/outofmemory/LargeBesideOthers.java" ./jtreg.sh
   PLUGIN=stock PLAN=ConcurrentImmix TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/moving" ./jtreg.sh
   PLUGIN=stock PLAN=GenImmix TESTS="openjdk/test/barriers openjdk/test/references" ./jtreg.sh
   PLUGIN=stock PLAN=SemiSpace TESTS="openjdk/test/unloading/CallSites.java" ./jtreg.sh

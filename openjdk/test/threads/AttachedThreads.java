@@ -21,7 +21,7 @@ public class AttachedThreads {
     }
 
     /** Runs {@code threads} native threads, each of which attaches, calls {@link #fromNative}, checks what it gets, and detaches. */
-    private static native int attachAndDetach(int threads);
+    static native int attachAndDetach(int threads);
 
     /** Called by each native thread: returns its number as text. */
     static String fromNative(int number) {
