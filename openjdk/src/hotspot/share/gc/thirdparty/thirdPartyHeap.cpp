@@ -437,13 +437,22 @@ void ThirdPartyHeap::object_iterate(ObjectClosure* closure) {
   iterator.object_iterate(closure);
 }
 
+// A lost object still looks like one, until its memory is used again: whether it was reached tells.
 class VerifyObjectClosure : public ObjectClosure {
+  const ThirdPartyHeapPluginTable* const _marks; // NULL: they are not looked at
+
 public:
-  virtual void do_object(oop object) { oopDesc::verify(object); }
+  explicit VerifyObjectClosure(const ThirdPartyHeapPluginTable* marks) : _marks(marks) {}
+
+  virtual void do_object(oop object) {
+    guarantee(_marks == NULL || _marks->is_reachable(cast_from_oop<void*>(object)) != 0,
+              "a collection has lost " PTR_FORMAT ", of class %s", p2i(object), object->klass()->external_name());
+    oopDesc::verify(object);
+  }
 };
 
 void ThirdPartyHeap::verify(VerifyOption option) {
-  VerifyObjectClosure closure;
+  VerifyObjectClosure closure(option == VerifyByMarks ? plugin() : NULL);
   object_iterate(&closure);
 }
 

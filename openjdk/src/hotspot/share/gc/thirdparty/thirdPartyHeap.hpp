@@ -124,6 +124,9 @@ public:
   virtual void flush_nmethod(nmethod* nm) {}
   virtual void verify_nmethod(nmethod* nm) {}
 
+  // HotSpot's name for: what is reachable has to be marked, as at the end of a collection.
+  static const VerifyOption VerifyByMarks = VerifyOption_G1UseFullMarking;
+
   // The plugin checks its heap itself, in its debug builds.
   virtual void prepare_for_verify() {}
   virtual void verify(VerifyOption option);

@@ -11,6 +11,7 @@
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapCollection.hpp"
 #include "gc/thirdparty/thirdPartyHeapCounters.hpp"
+#include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
 #include "logging/log.hpp"
@@ -65,7 +66,7 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
   _heap->print_at_collection(true /* before */);
   _heap->increment_total_collections(is_full());
   take_buffers_away();
-  verify(VerifyBeforeGC, "Before GC");
+  verify(VerifyBeforeGC, VerifyOption_Default, "Before GC");
   if (is_full()) {
     _heap->pre_full_gc_dump(timer());
   }
@@ -92,7 +93,7 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   ThirdPartyHeapPhases::begin("Finish");
   ThirdPartyHeapRoots::end_collection();
   ThirdPartyHeapClassUnloading::end(!is_full());
-  verify(VerifyAfterGC, "After GC");
+  verify(VerifyAfterGC, leaves_marks() ? ThirdPartyHeap::VerifyByMarks : VerifyOption_Default, "After GC");
   advance_soft_reference_clock();
   _heap->update_capacity_and_used_at_gc();
   if (is_full()) {
@@ -126,9 +127,16 @@ void ThirdPartyHeapCollection::end_full_collection() {
   _heap->soft_ref_policy()->set_should_clear_all_soft_refs(near_limit);
 }
 
-void ThirdPartyHeapCollection::verify(bool asked_for, const char* when) {
+// Plans with barriers mark for the collections to come. Of the others, the project's own keep their marks until the next one.
+bool ThirdPartyHeapCollection::leaves_marks() const {
+  const ThirdPartyHeapPlan& plan = ThirdPartyHeapLoader::plan();
+  return _pause != THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK &&
+         (plan.barrier != THIRD_PARTY_HEAP_BARRIER_NONE || plan.manages_pages != 0);
+}
+
+void ThirdPartyHeapCollection::verify(bool asked_for, VerifyOption option, const char* when) {
   if (asked_for && _heap->total_collections() >= VerifyGCStartAt) {
-    Universe::verify(when);
+    Universe::verify(option, when);
   }
 }
 

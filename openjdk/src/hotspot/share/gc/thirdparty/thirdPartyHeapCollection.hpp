@@ -41,7 +41,8 @@ private:
 
   bool is_full() const { return _pause == THIRD_PARTY_HEAP_PAUSE_FULL; }
   void end_full_collection();
-  void verify(bool asked_for, const char* when);
+  bool leaves_marks() const;
+  void verify(bool asked_for, VerifyOption option, const char* when);
   void log_references();
   static void advance_soft_reference_clock();
 
