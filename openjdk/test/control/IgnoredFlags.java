@@ -32,7 +32,7 @@ public class IgnoredFlags {
         warns("-XX:NewRatio=3", "The size of the young generation");
         warns("-XX:MaxTenuringThreshold=3", "-XX:MaxTenuringThreshold");
         warns("-XX:+ExplicitGCInvokesConcurrent", "-XX:\\+ExplicitGCInvokesConcurrent");
-        if (!Child.optionsUnderTest().stream().anyMatch(option -> option.contains("plan=Concurrent"))) {
+        if (!Child.marksBesideProgram()) {
             warns("-XX:ConcGCThreads=1", "-XX:ConcGCThreads");
         }
         warns("-XX:+UseTLAB", "What is said of TLABs");

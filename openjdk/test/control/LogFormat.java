@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary -Xlog:gc prints one line a collection in HotSpot's form, numbered without gaps; -Xlog:gc* and debug levels add to it (what the policy's
- * part of the pause took, for one) and do no harm.
+ * @summary -Xlog:gc prints one line a pause in HotSpot's form, numbered without gaps; the pauses that begin and end a marking beside the program
+ * have one number. -Xlog:gc* and debug levels add to it (what the policy's part of the pause took, for one) and do no harm.
  * @library /lib
  * @run main LogFormat
  */
@@ -17,11 +17,11 @@ import java.util.stream.Collectors;
 
 public class LogFormat {
     private static final Pattern LINE = Pattern.compile(
-            "\\[[0-9.]+s\\]\\[info *\\]\\[gc *\\] GC\\((\\d+)\\) Pause (Full|Young) \\(([^()]+(?:\\(\\))?)\\) (\\d+)M->(\\d+)M\\((\\d+)M\\) \\d+\\.\\d{3}ms");
+            "\\[[0-9.]+s\\]\\[info *\\]\\[gc *\\] GC\\((\\d+)\\) Pause (Full|Young|Init Mark|Final Mark) \\(([^()]+(?:\\(\\))?)\\) (\\d+)M->(\\d+)M\\((\\d+)M\\) \\d+\\.\\d{3}ms");
 
     private static final boolean THIRD_PARTY = Child.optionsUnderTest().contains("-XX:+UseThirdPartyHeap");
     private static final boolean GENERATIONS = Child.hasGenerations();
-
+    private static final boolean CONCURRENT = Child.marksBesideProgram();
     private static final boolean OWN_POLICY = Child.hasOwnPolicy();
     private static final Pattern RELEASE = Pattern.compile("release \\d+\\.\\d{3}ms, \\d+ pages uncharged");
     private static final int LONGEST = 200;
@@ -35,9 +35,9 @@ public class LogFormat {
             Child.with("-Xmx64m", log).main(Main.class).mustExitCleanly(0);
         }
         String debug = Child.with("-Xmx64m", "-Xlog:gc=debug").main(Main.class).mustExitCleanly(0).out();
-        long pauses = debug.lines().filter(line -> line.contains(" Pause ")).count();
+        long releases = debug.lines().filter(line -> line.contains(" Pause ") && !line.contains(" Pause Init Mark ")).count();
         for (Pattern line : List.of(RELEASE, EXCESS)) {
-            Check.equal(OWN_POLICY ? pauses : 0L, line.matcher(debug).results().count(), "lines about the policy's space: " + line);
+            Check.equal(OWN_POLICY ? releases : 0L, line.matcher(debug).results().count(), "lines about the policy's space: " + line);
         }
         for (Pattern line : List.of(RELEASE, EXCESS)) {
             debug.lines().filter(line.asPredicate())
@@ -53,15 +53,23 @@ public class LogFormat {
         boolean explicit = false;
         boolean byAllocation = false;
         boolean young = false;
+        boolean marked = false;
+        int number = -1;
         Check.that(lines.size() >= 4, "lines of collections: " + lines.size());
         for (int i = 0; i < lines.size(); i++) {
             Matcher line = lines.get(i);
             Check.that(line.matches(), "the form of line " + i + ": " + line);
-            Check.equal(i, Integer.parseInt(line.group(1)), "the number of a collection");
-            boolean full = line.group(2).equals("Full");
-            Check.that(!THIRD_PARTY || GENERATIONS || full, "the kind of a collection: " + line.group(2));
+            String kind = line.group(2);
+            boolean full = kind.equals("Full");
+            boolean ends = kind.equals("Final Mark");
+            Check.equal(i > 0 && lines.get(i - 1).group(2).equals("Init Mark"), ends, "a marking that has begun ends next: line " + i);
+            number += ends ? 0 : 1;
+            Check.equal(number, Integer.parseInt(line.group(1)), "the number of a collection");
+            boolean fits = kind.equals("Young") ? GENERATIONS : full || CONCURRENT;
+            Check.that(!THIRD_PARTY || fits, "the kind of a collection: " + kind);
             Check.that(!THIRD_PARTY || full || !line.group(3).equals("System.gc()"), "a program that collects asks for all of the heap");
-            young |= !full;
+            young |= kind.equals("Young");
+            marked |= ends;
             explicit |= line.group(3).equals("System.gc()");
             byAllocation |= line.group(3).equals("Allocation Failure");
             Check.that(Integer.parseInt(line.group(6)) <= 64, "the total size of the heap: " + line.group(6));
@@ -69,6 +77,7 @@ public class LogFormat {
         }
         Check.that(explicit && byAllocation, "both causes occur");
         Check.that(!GENERATIONS || young, "there are partial collections");
+        Check.that(!CONCURRENT || marked, "there are collections that mark beside the program");
     }
 
     public static class Main {

@@ -55,6 +55,11 @@ public final class Child {
         return optionsUnderTest().stream().anyMatch(option -> option.matches(".*plan=(Gen|Sticky).*"));
     }
 
+    /** Whether they choose a plan that marks beside the program. */
+    public static boolean marksBesideProgram() {
+        return optionsUnderTest().stream().anyMatch(option -> option.contains("plan=Concurrent"));
+    }
+
     /** The option by which a child finds the native libraries of the tests. */
     public static String libraryPath() {
         return "-Djava.library.path=" + System.getProperty("java.library.path");
