@@ -64,7 +64,7 @@ class Sites {
         return FIELD.getAndSet(holder, value);
     }
 
-    static Object referent(Reference<?> reference) {
+    static Object referent(WeakReference<?> reference) {
         return reference.get();
     }
 
@@ -90,7 +90,7 @@ class Sites {
         Holder holder = new Holder();
         Object[] array = {value, holder, value, holder};
         Object[] other = array.clone();
-        Reference<Object> reference = new WeakReference<>(value);
+        WeakReference<Object> reference = new WeakReference<>(value);
         for (int i = 0; i < 20_000; i++) {
             make();
             makeArray(i & 15);
