@@ -6,19 +6,27 @@
 # Usage: jcstress.sh [BUILD:PLAN...]     (default: our plans, and mmtk-core's that have barriers). Variables:
 #   MODE   jcstress's: sanity, quick (default: some minutes a plan), default, tough or stress
 #   TESTS  regular expression of their names (default: all)
+#   TO     folder for runs.csv, with a line for each plan, and machine.json, with machine, commit and command (default: build/jcstress)
 set -euo pipefail
+# Where it is relative, it is so to where this was called.
+TO=${TO:+$(realpath -m "$TO")}
 cd "$(dirname "$0")"
 source ../lib.sh
 source ./check.sh
 
 JDK=$OUT/jdk
 MODE=${MODE:-quick}
+TO=${TO:-$OUT/jcstress}
 need_jdk "$JDK"
 (($#)) || set -- ms-64k:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep} stock:{GenImmix,ConcurrentImmix}
 for run in "$@"; do
   [[ $run == *:* ]] || die "$run is not a build and a plan, as ms-64k:MarkSweep"
   need_plugin "$JDK" "${run%:*}"
 done
+../experiments/venv.sh
+mkdir -p "$TO"
+"$OUT/venv/bin/python" -m shardsweep.machine "$TO/machine.json" "$JDK" --command "MODE=$MODE TESTS=${TESTS:-.} scripts/testing/jcstress.sh $*"
+echo "build,plan,results" >"$TO/runs.csv"
 need_packages maven openjdk-17-jdk-headless
 run_logged "$OUT/log/jcstress.log" mvn --batch-mode --no-transfer-progress -f jcstress/pom.xml clean package
 
@@ -30,6 +38,7 @@ passes() {
     -jvmArgsPrepend "-XX:+UseThirdPartyHeap -XX:ThirdPartyHeapPlugin=$1 -XX:ThirdPartyHeapOptions=plan=$2") >"$to/log" 2>&1 ||
     { tail -n 15 "$to/log"; return 1; }
   results=$(sed -n 's/^(Results: //p' "$to/log" | tail -n 1)
+  echo "$1,$2,${results//,/;}" >>"$TO/runs.csv"
   echo "$results in ${to#"$ROOT"/}/log"
   ! grep -F 'N/A' "$to/log" && [[ $results =~ ^([1-9][0-9]*)\ planned\;\ ([0-9]+)\ passed,\ 0\ failed,\ 0\ soft\ errs,\ 0\ hard\ errs ]] &&
     [[ ${BASH_REMATCH[1]} == "${BASH_REMATCH[2]}" ]]

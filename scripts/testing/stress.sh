@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Hunts for crashes: many short runs of lusearch, which checks its own output, with plugins, plans, heap sizes, numbers of threads
+# Hunts for crashes: many short runs of lusearch, which checks its own output, with builds, plans, heap sizes, numbers of threads
 # and options chosen at random, the same choice for the same SEED. A run has to pass; it may run out of memory only in a heap below
 # ENOUGH + ENOUGH_PER_THREAD MiB for each thread. Logs of runs that are not right are kept in build/stress.
 # Usage: stress.sh [RUNS]     (default: 200). Variables:
-#   PLUGINS            builds to choose from (default: stock)
-#   PLANS              plans to choose from (default: SemiSpace MarkSweep MarkCompact Immix GenCopy GenImmix StickyImmix)
+#   PLANS              builds and plans to choose from, as ms-64k:MarkSweep (default: all that collect, of stock and ms-64k)
+#   TO                 folder for runs.csv, with a line for each run, and machine.json, with machine, commit and command
+#                      (default: build/stress)
 #   SEED               start of the random choice (default: 1)
 #   FIRST              number of the first run (default: 1): FIRST=57 stress.sh 1 repeats run 57
 #   DEBUG              fastdebug: the JDK with HotSpot's checks
@@ -14,6 +15,8 @@
 #   ENOUGH, ENOUGH_PER_THREAD   see above (default: 64 and 4)
 #   TIMEOUT            seconds after which a run hangs (default: 180)
 set -euo pipefail
+# Where it is relative, it is so to where this was called.
+TO=${TO:+$(realpath -m "$TO")}
 cd "$(dirname "$0")"
 source ../lib.sh
 
@@ -24,20 +27,29 @@ HEAP=${HEAP:-24}
 ENOUGH=${ENOUGH:-64}
 ENOUGH_PER_THREAD=${ENOUGH_PER_THREAD:-4}
 TIMEOUT=${TIMEOUT:-180}
-read -ra PLUGINS <<<"${PLUGINS:-stock}"
-read -ra PLANS <<<"${PLANS:-SemiSpace MarkSweep MarkCompact Immix GenCopy GenImmix StickyImmix}"
+DEFAULT_PLANS=(
+  stock:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix}
+  ms-64k:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep}
+)
+read -ra PLANS <<<"${PLANS:-${DEFAULT_PLANS[*]}}"
 TENTHS=(10 12 15 20 30 50 100)
 THREADS=(1 2 4 8 24 50 100)
 MODES=("" "" "" "-Xint" "-XX:TieredStopAtLevel=1" "-XX:-TieredCompilation" "-XX:ParallelGCThreads=1" "-XX:ParallelGCThreads=8")
 JDK=$OUT/jdk${DEBUG:+-$DEBUG}
 JAR=$OUT/lusearch.jar
 LOGS=$OUT/stress
+TO=${TO:-$LOGS}
+COMMAND="SEED=$SEED FIRST=$FIRST HEAP=$HEAP PLANS='${PLANS[*]}'${DEBUG:+ DEBUG=$DEBUG} scripts/testing/stress.sh $RUNS"
 
 [[ $RUNS =~ ^[1-9][0-9]*$ && $FIRST =~ ^[1-9][0-9]*$ && $SEED =~ ^[0-9]+$ ]] ||
   die "RUNS ($RUNS) and FIRST ($FIRST) have to be whole numbers from 1, SEED ($SEED) from 0"
 need_benchmark "$JDK"
-# One may be a path.
-for plugin in "${PLUGINS[@]}"; do [[ -e $plugin ]] || need_plugin "$JDK" "$plugin"; done
+for run in "${PLANS[@]}"; do
+  [[ $run == *:* ]] || die "$run is not a build and a plan, as ms-64k:MarkSweep"
+  # The build may be a path.
+  [[ -e ${run%:*} ]] || need_plugin "$JDK" "${run%:*}"
+done
+../experiments/venv.sh
 
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
@@ -51,9 +63,10 @@ pick() {
 
 # choose RUN: sets PLUGIN, PLAN, HEAP_MIB, THREAD_COUNT and OPTIONS.
 choose() {
-  # Plans and plugins take turns, so that each has its share.
-  PLAN=${PLANS[$1 % ${#PLANS[@]}]}
-  PLUGIN=${PLUGINS[$1 / ${#PLANS[@]} % ${#PLUGINS[@]}]}
+  # They take turns, so that each has its share.
+  local run=${PLANS[$1 % ${#PLANS[@]}]}
+  PLUGIN=${run%:*}
+  PLAN=${run##*:}
   HEAP_MIB=$((HEAP * TENTHS[$(pick "$1" heap ${#TENTHS[@]})] / 10))
   THREAD_COUNT=${THREADS[$(pick "$1" threads ${#THREADS[@]})]}
   OPTIONS=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$PLUGIN" "-XX:ThirdPartyHeapOptions=plan=$PLAN" "-Xmx${HEAP_MIB}m")
@@ -106,11 +119,15 @@ one() {
 main() {
   local run failed=0
   declare -A count=()
+  mkdir -p "$TO"
+  "$OUT/venv/bin/python" -m shardsweep.machine "$TO/machine.json" "$JDK" --command "$COMMAND"
+  echo "run,build,plan,heap_mib,threads,options,seconds,verdict,right" >"$TO/runs.csv"
   for ((run = FIRST; run < FIRST + RUNS; run++)); do
     local started=$SECONDS
     one "$run"
     count[$VERDICT]=$((${count[$VERDICT]:-0} + 1))
     [[ $RIGHT == yes ]] || failed=$((failed + 1))
+    echo "$run,$PLUGIN,$PLAN,$HEAP_MIB,$THREAD_COUNT,${OPTIONS[*]:4},$((SECONDS - started)),$VERDICT,$RIGHT" >>"$TO/runs.csv"
     say "run $run, $((SECONDS - started)) s: $VERDICT$([[ $RIGHT == yes ]] || echo " (log in build/stress/run-$run)"): ${OPTIONS[*]:1} -t $THREAD_COUNT"
   done
   for VERDICT in "${!count[@]}"; do

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What a measurement ran on and with: machines, system, versions, revisions. A sweep records it in its folder at its first
-start; a script of another measurement calls `python -m shardsweep.machine FILE.json [JDK PLUGIN]`."""
+start; a script of another measurement calls `python -m shardsweep.machine FILE.json [JDK [PLUGIN]] [--command TEXT]`."""
 
+import argparse
 import hashlib
 import json
 import os
@@ -55,15 +56,18 @@ def record(file: Path, builds: list[str], suites: list[str]) -> None:
     write_whole(file, json.dumps(facts, indent=1))
 
 
-def record_here(file: Path, jdk: Path | None = None, plugin: str | None = None) -> None:
-    """Writes this machine and the commit of what is measured as JSON: of the plugin of a JDK, or else of its JVM, which has
-    its own line; without a JDK the commit that is checked out. Raises UserError where plugin and JVM are not of one code."""
+def record_here(file: Path, jdk: Path | None = None, plugin: str | None = None, command: str | None = None) -> None:
+    """Writes this machine, the command if it is told, and the commit of what is measured as JSON: of the plugin of a JDK, or else of its
+    JVM, which has its own line; without a JDK the commit that is checked out. Raises UserError where plugin and JVM are not
+    of one code."""
     of_plugin, of_jvm = catalog.revisions(jdk, plugin) if jdk else (None, None)
     if apart := catalog.mixed(plugin, of_plugin, of_jvm):
         raise UserError(apart)
     facts = {"machine": host(), "revision": of_plugin or of_jvm or revision()}
     if of_jvm:
         facts["jvm"] = of_jvm
+    if command:
+        facts["command"] = command
     write_whole(file, json.dumps(facts, indent=1) + "\n")
 
 
@@ -138,8 +142,12 @@ def short(revision: str, digits: int) -> str:
 
 if __name__ == "__main__":
     try:
-        file, *jdk = sys.argv[1:3]
-        record_here(Path(file), *map(Path, jdk), *sys.argv[3:])
+        parser = argparse.ArgumentParser(prog="machine", description="Records what a measurement is of.")
+        parser.add_argument("file", type=Path)
+        parser.add_argument("jdk", type=Path, nargs="?")
+        parser.add_argument("plugin", nargs="?")
+        parser.add_argument("--command")
+        record_here(**vars(parser.parse_args()))
     except UserError as error:
         sys.exit(f"machine: error: {error}")
     except OSError as error:
