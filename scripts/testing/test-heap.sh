@@ -4,7 +4,8 @@
 # Runs lusearch, which checks its own output, on builds and plans, in a heap in which each of them has to collect many times: with and
 # without compressed oops, and for MarkSweep in the interpreter and in C1 alone.
 # With DEBUG=fastdebug, on every check that there is: HotSpot's asserts, those of mmtk-core and of the plugin, mmtk-core's sanity
-# collector, which traces the heap once more after each collection, and a collection every 4 MB.
+# collector, which traces the heap once more after each collection, and HotSpot's, by which all that is reachable has to be marked; and a
+# collection every 4 MB.
 # Usage: test-heap.sh [BUILD:PLAN...]
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -14,6 +15,7 @@ source ./check.sh
 JDK=$OUT/jdk${DEBUG:+-$DEBUG}
 JAVA=$JDK/bin/java
 need_benchmark "$JDK"
+VERIFY=(-XX:+UnlockDiagnosticVMOptions -XX:+VerifyAfterGC -XX:VerifySubSet=heap)
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 
@@ -24,6 +26,13 @@ passes() {
   says '===== DaCapo .* lusearch PASSED in [0-9]+ msec =====' timeout 300 "$JAVA" -XX:+UseThirdPartyHeap \
     -XX:ThirdPartyHeapPlugin="$build" -XX:ThirdPartyHeapOptions="$heap_options" -Xms64m -Xmx64m "$@" \
     -jar "$OUT/lusearch.jar" -s small -n "$iterations" -t "$threads" --scratch-directory "$WORK/scratch" lusearch
+}
+
+# marks BUILD PLAN: the same on a plan that marks in full pauses alone when a stress test asks for collections.
+marks() {
+  rm -f "$WORK/gc.log"
+  passes "$1" plan="$2" 1 4 "${VERIFY[@]}" "-Xlog:gc:file=$WORK/gc.log" &&
+    { grep -q 'Pause Final Mark' "$WORK/gc.log" || { echo "no marking beside the program:"; cat "$WORK/gc.log"; return 1; }; }
 }
 
 # modes BUILD PLAN
@@ -40,11 +49,12 @@ if [[ ${DEBUG:-} ]]; then
     # A stress test charges whole blocks: this run does not.
     check "immix-page-sanity, Immix" passes immix-page-sanity plan=Immix 1 4 -Xms16m -Xmx16m
     check "ms-64k-sanity, MarkSweep, checks in compiled code" passes ms-64k-sanity plan=MarkSweep 1 4 -XX:+VerifyOops
-    set -- stock-sanity:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} \
-      ms-64k-sanity:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep} immix-page-sanity:{Immix,StickyImmix,ConcurrentImmix}
+    for build in stock-sanity immix-page-sanity; do check "$build, ConcurrentImmix" marks "$build" ConcurrentImmix; done
+    set -- stock-sanity:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix} \
+      ms-64k-sanity:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep} immix-page-sanity:{Immix,StickyImmix}
   fi
   for run in "$@"; do
-    check "${run%:*}, ${run#*:}, stress" passes "${run%:*}" plan="${run#*:}",stress_factor=4000000 1 4
+    check "${run%:*}, ${run#*:}, stress" passes "${run%:*}" plan="${run#*:}",stress_factor=4000000 1 4 "${VERIFY[@]}"
   done
 else
   (($#)) || set -- stock:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} \

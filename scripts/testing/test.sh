@@ -132,13 +132,27 @@ test_jtreg() {
   ./test-jtreg-lists.sh
   PLUGIN=ms-64k TESTS=ci ./jtreg.sh
   PLUGIN=stock TESTS=openjdk/test/badinput ./jtreg.sh
-  PLUGIN=stock PLAN=Immix TESTS="openjdk/test/moving openjdk/test/references" ./jtreg.sh
-  PLUGIN=ms-64k PLAN=StickyMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation openjdk/test/control/OldGarbage.java openjdk/test/threads/ShortThreads.java openjdk/test/outofmemory/LargeBesideOthers.java" ./jtreg.sh
-  PLUGIN=ms-64k PLAN=ConcurrentMarkSweep TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/fragmentation openjdk/test/events/ReferenceEvents.java openjdk/test/threads/ShortThreads.java openjdk/test/outofmemory/LargeBesideOthers.java" ./jtreg.sh
-  PLUGIN=stock PLAN=ConcurrentImmix TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/moving" ./jtreg.sh
-  PLUGIN=stock PLAN=GenImmix TESTS="openjdk/test/barriers openjdk/test/references" ./jtreg.sh
-  PLUGIN=stock PLAN=SemiSpace TESTS="openjdk/test/unloading/CallSites.java" ./jtreg.sh
-  PLUGIN=stock PLAN=StickyImmix TESTS="openjdk/test/barriers openjdk/test/references openjdk/test/moving" ./jtreg.sh
+  at_once plans_that_remember other_plans
+}
+
+plans_that_remember() {
+  on_plan ms-64k StickyMarkSweep barriers references roots fragmentation control/OldGarbage.java threads/ShortThreads.java outofmemory/LargeBesideOthers.java
+  on_plan stock StickyImmix barriers references moving
+  on_plan stock GenImmix barriers references
+  on_plan stock GenCopy moving roots
+}
+
+other_plans() {
+  on_plan ms-64k ConcurrentMarkSweep barriers references roots fragmentation control events/ReferenceEvents.java threads/ShortThreads.java outofmemory/LargeBesideOthers.java
+  on_plan stock ConcurrentImmix barriers references moving control/LogFormat.java
+  on_plan stock Immix moving references
+  on_plan stock SemiSpace unloading/CallSites.java
+}
+
+# on_plan BUILD PLAN TEST...: runs tests of ours, one at a time. When a pause ends, all that is reachable has to be marked.
+on_plan() {
+  JAVA_OPTIONS="-XX:+UnlockDiagnosticVMOptions -XX:+VerifyAfterGC -XX:VerifySubSet=heap" \
+    PLUGIN=$1 PLAN=$2 JOBS=1 TESTS="${*:3}" ./jtreg.sh
 }
 
 [[ ${1-} != --quick ]] || { shift; set -- "${QUICK[@]}" "$@"; }
