@@ -77,7 +77,7 @@ mirror! {
     8 context: *mut c_void,
 }
 
-/// `ThirdPartyHeapRootSet`, in the order in which work packets are made for them.
+/// `ThirdPartyHeapRootSet`, in the order in which each worker scans its part of them.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootSet {
@@ -92,11 +92,6 @@ pub enum RootSet {
 }
 
 impl RootSet {
-    /// Whether several workers may scan the set together, each of which is told of a part.
-    pub fn is_shared(self) -> bool {
-        self == RootSet::CodeCache
-    }
-
     /// Every set.
     pub const ALL: [RootSet; 4] = [
         RootSet::ClassLoaderData,
@@ -181,10 +176,12 @@ pub enum Phase {
     FinalReferences = 3,
     /// Phantom ones.
     PhantomReferences = 4,
+    /// The VM's weak roots.
+    WeakRoots = 5,
     /// Mark-compact's second trace, and the moving of objects.
-    Forward = 5,
+    Forward = 6,
     /// Finding out what is free.
-    Release = 6,
+    Release = 7,
 }
 
 /// `THIRD_PARTY_HEAP_BARRIER_NONE`: stores need no barrier.
@@ -297,7 +294,7 @@ mirror! {
 
 mirror! {
     /// What the plugin may call.
-    Vm = ThirdPartyHeapVMTable, 200;
+    Vm = ThirdPartyHeapVMTable, 216;
     0 size: u64,
     8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
     16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
@@ -311,18 +308,20 @@ mirror! {
     80 scan_thread_roots: unsafe extern "C" fn(thread: Thread, sink: *const RootSink),
     88 scan_roots: unsafe extern "C" fn(root_set: i32, sink: *const RootSink),
     96 prepare_for_roots_re_scanning: unsafe extern "C" fn(),
-    104 process_weak_roots: unsafe extern "C" fn(),
-    112 forward_weak_roots: unsafe extern "C" fn(),
-    120 soft_reference_policy: unsafe extern "C" fn(clear_all: *mut i32, clock: *mut i64, max_age: *mut i64),
-    128 swap_reference_pending_list: unsafe extern "C" fn(head: *mut c_void) -> *mut c_void,
-    136 debug_object_size: unsafe extern "C" fn(object: *const c_void) -> u64,
-    144 debug_scan_object: unsafe extern "C" fn(object: *const c_void, sink: *const RootSink),
-    152 debug_print_object: unsafe extern "C" fn(object: *const c_void),
-    160 visit_class_loader_data: unsafe extern "C" fn(class_loader_data: *mut c_void, sink: *const RootSink),
-    168 report_discovered_references: unsafe extern "C" fn(soft: u64, weak: u64, finals: u64, phantom: u64),
-    176 size_flags: unsafe extern "C" fn(flags: *mut SizeFlags),
-    184 memory_mapped: unsafe extern "C" fn(start: *const c_void, bytes: u64, is_heap: i32),
-    192 begin_phase: unsafe extern "C" fn(phase: i32),
+    104 weak_root_workers: unsafe extern "C" fn(max_workers: u32) -> u32,
+    112 process_weak_roots: unsafe extern "C" fn(),
+    120 end_weak_roots: unsafe extern "C" fn(),
+    128 forward_weak_roots: unsafe extern "C" fn(),
+    136 soft_reference_policy: unsafe extern "C" fn(clear_all: *mut i32, clock: *mut i64, max_age: *mut i64),
+    144 swap_reference_pending_list: unsafe extern "C" fn(head: *mut c_void) -> *mut c_void,
+    152 debug_object_size: unsafe extern "C" fn(object: *const c_void) -> u64,
+    160 debug_scan_object: unsafe extern "C" fn(object: *const c_void, sink: *const RootSink),
+    168 debug_print_object: unsafe extern "C" fn(object: *const c_void),
+    176 visit_class_loader_data: unsafe extern "C" fn(class_loader_data: *mut c_void, sink: *const RootSink),
+    184 report_discovered_references: unsafe extern "C" fn(soft: u64, weak: u64, finals: u64, phantom: u64),
+    192 size_flags: unsafe extern "C" fn(flags: *mut SizeFlags),
+    200 memory_mapped: unsafe extern "C" fn(start: *const c_void, bytes: u64, is_heap: i32),
+    208 begin_phase: unsafe extern "C" fn(phase: i32),
 }
 
 mirror! {

@@ -38,6 +38,7 @@ mod recent_copies;
 mod references;
 mod roots;
 mod scanning;
+mod sharing;
 mod slot;
 mod trigger;
 mod upcalls;

@@ -12,7 +12,10 @@
 //!    pending and inactive (`next` refers to itself); the trace goes on from there;
 //! 3. phantom, as 1, after that trace; then the VM's weak roots.
 //!
-//! From the end of stage 1 on nothing is discovered: a reference object that only a finalizer can
+//! Workers share each stage: they claim pieces of the lists, and each has pending references of its own, which are joined when the
+//! stage ends.
+//!
+//! From the beginning of stage 1 on nothing is discovered: a reference object that only a finalizer can
 //! reach is strong in this collection. Pending references are linked through `discovered` and
 //! handed to the VM, whose reference handler thread enqueues them.
 //!
@@ -21,14 +24,17 @@
 
 use crate::abi::Phase;
 use crate::layout::{self, Object, Strength};
+use crate::sharing::share;
 use crate::slot::OopSlot;
 use crate::{upcalls, OpenJDK};
-use mmtk::scheduler::GCWorker;
+use mmtk::memory_manager;
+use mmtk::scheduler::{GCWorker, WorkBucketStage};
 use mmtk::util::{Address, ObjectReference, VMWorkerThread};
 use mmtk::vm::slot::Slot;
 use mmtk::vm::{ObjectTracer, ObjectTracerContext, ReferenceGlue};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, RwLock};
+use std::iter;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 /// What a collection does with soft references. Times are milliseconds of the VM's soft reference
 /// clock.
@@ -116,10 +122,23 @@ impl Pending {
         self.head = Some(reference);
         self.tail.get_or_insert(reference);
     }
+
+    /// Puts `others` in front.
+    fn join(&mut self, heap: &impl Heap, others: Self) {
+        if let Some(tail) = others.tail {
+            heap.set_discovered(tail, self.head);
+            self.head = others.head;
+            self.tail = self.tail.or(others.tail);
+        }
+    }
 }
 
 /// Stages 1 and 3: clears the references whose referent is unreached and makes them pending.
-fn clear_unreached(heap: &impl Heap, references: Vec<ObjectReference>, pending: &mut Pending) {
+fn clear_unreached(
+    heap: &impl Heap,
+    references: impl IntoIterator<Item = ObjectReference>,
+) -> Pending {
+    let mut pending = Pending::default();
     for reference in references {
         let Some(referent) = heap.referent(reference) else {
             continue;
@@ -131,10 +150,14 @@ fn clear_unreached(heap: &impl Heap, references: Vec<ObjectReference>, pending: 
             pending.push(heap, reference);
         }
     }
+    pending
 }
 
 /// Stage 2, first half: keeps the references whose referent is unreached, updates the others.
-fn finalizable(heap: &impl Heap, references: Vec<ObjectReference>) -> Vec<ObjectReference> {
+fn finalizable(
+    heap: &impl Heap,
+    references: impl IntoIterator<Item = ObjectReference>,
+) -> Vec<ObjectReference> {
     let is_unreached = |&reference: &ObjectReference| match heap.referent(reference) {
         Some(referent) if heap.is_reachable(referent) => {
             heap.set_referent(reference, Some(heap.forwarded(referent)));
@@ -149,15 +172,58 @@ fn finalizable(heap: &impl Heap, references: Vec<ObjectReference>) -> Vec<Object
 /// pending.
 fn revive(
     heap: &impl Heap,
-    references: Vec<ObjectReference>,
-    pending: &mut Pending,
+    references: impl IntoIterator<Item = ObjectReference>,
     mut trace: impl FnMut(ObjectReference) -> ObjectReference,
-) {
+) -> Pending {
+    let mut pending = Pending::default();
     for reference in references {
         let referent = heap.referent(reference).map(&mut trace);
         heap.set_referent(reference, referent);
         heap.set_next(reference, reference);
         pending.push(heap, reference);
+    }
+    pending
+}
+
+/// How many references a worker claims at once.
+const PIECE: usize = 128;
+/// How many are worth a worker more, which takes some time to wake. HotSpot's collectors have the same number.
+const WORTH_A_WORKER: usize = 1000;
+
+/// References of one strength, for workers to go through together: lists, and how many pieces of each are claimed.
+struct References(Vec<(Vec<ObjectReference>, AtomicUsize)>);
+
+impl References {
+    fn new(lists: impl IntoIterator<Item = Vec<ObjectReference>>) -> Self {
+        let unclaimed = |list| (list, AtomicUsize::new(0));
+        Self(lists.into_iter().map(unclaimed).collect())
+    }
+
+    fn len(&self) -> usize {
+        self.0.iter().map(|(list, _)| list.len()).sum()
+    }
+
+    /// Those that the caller claims, until none is left.
+    fn claim(&self) -> impl Iterator<Item = ObjectReference> + '_ {
+        self.0.iter().flat_map(|(list, claimed)| {
+            let next = || claimed.fetch_add(1, Ordering::Relaxed);
+            let piece = move || list.chunks(PIECE).nth(next());
+            iter::from_fn(piece).flatten().copied()
+        })
+    }
+
+    /// Runs a stage on as many workers as the references are worth. Returns what each has made of those it has claimed.
+    fn process<const COMPRESSED: bool, T: Send + 'static>(
+        self,
+        worker: &mut GCWorker<OpenJDK<COMPRESSED>>,
+        stage: impl FnOnce(&mut GCWorker<OpenJDK<COMPRESSED>>, &Self) -> T + Clone + Send + 'static,
+    ) -> Vec<T> {
+        let all_workers = memory_manager::num_of_workers(worker.mmtk);
+        let workers = all_workers.min(1 + self.len() / WORTH_A_WORKER);
+        let references = Arc::new(self);
+        share(worker, WorkBucketStage::VMRefClosure, workers, move |worker| {
+            stage(worker, &references)
+        })
     }
 }
 
@@ -190,12 +256,11 @@ impl Lists {
     }
 }
 
-/// What is left to do between two calls of [`Discovery::process`].
+/// What two calls of [`Discovery::process`] share.
 #[derive(Default)]
 struct Processing {
     /// Whether stages 1 and 2 are over.
     finals_done: bool,
-    phantom: Vec<ObjectReference>,
     pending: Pending,
 }
 
@@ -232,7 +297,6 @@ impl Discovery {
             shards: [const { Mutex::new(Lists::new()) }; SHARDS],
             processing: Mutex::new(Processing {
                 finals_done: false,
-                phantom: Vec::new(),
                 pending: Pending {
                     head: None,
                     tail: None,
@@ -254,21 +318,59 @@ impl Discovery {
         lock(&self.shards[shard]).of(strength).push(reference);
     }
 
-    /// Empties all shards.
-    fn take(&self) -> Lists {
-        let mut all = Lists::new();
-        for shard in &self.shards {
-            let mut lists = std::mem::take(&mut *lock(shard));
-            for strength in [
-                Strength::Soft,
-                Strength::Weak,
-                Strength::Final,
-                Strength::Phantom,
-            ] {
-                all.of(strength).append(lists.of(strength));
-            }
+    /// How many references of a strength there are.
+    fn count(&self, strength: Strength) -> usize {
+        let count = |shard: &Mutex<Lists>| lock(shard).of(strength).len();
+        self.shards.iter().map(count).sum()
+    }
+
+    /// Empties the lists of a strength.
+    fn take(&self, strength: Strength) -> References {
+        let take = |shard: &Mutex<Lists>| std::mem::take(lock(shard).of(strength));
+        References::new(self.shards.iter().map(take))
+    }
+
+    /// Stages 1 and 3, for the references of one strength.
+    fn clear<const COMPRESSED: bool>(
+        &self,
+        worker: &mut GCWorker<OpenJDK<COMPRESSED>>,
+        strength: Strength,
+        pending: &mut Pending,
+    ) {
+        let heap = &JavaHeap::<COMPRESSED>;
+        let cleared = self
+            .take(strength)
+            .process(worker, |_, references| clear_unreached(heap, references.claim()));
+        for some in cleared {
+            pending.join(heap, some);
         }
-        all
+    }
+
+    /// Stage 2. Whether it has made work for the trace.
+    fn finalize<const COMPRESSED: bool>(
+        &self,
+        worker: &mut GCWorker<OpenJDK<COMPRESSED>>,
+        tracer_context: impl ObjectTracerContext<OpenJDK<COMPRESSED>>,
+        pending: &mut Pending,
+    ) -> bool {
+        let heap = &JavaHeap::<COMPRESSED>;
+        let finals = self
+            .take(Strength::Final)
+            .process(worker, |_, references| finalizable(heap, references.claim()));
+        // Not before all have been looked at: several may have one referent, and one may lead to another's.
+        let finals = References::new(finals);
+        if finals.len() == 0 {
+            return false;
+        }
+        let revived = finals.process(worker, move |worker, references| {
+            tracer_context.with_tracer(worker, |tracer| {
+                revive(heap, references.claim(), |object| tracer.trace_object(object))
+            })
+        });
+        for some in revived {
+            pending.join(heap, some);
+        }
+        true
     }
 
     /// Runs the stages that can run now. True: call again when the trace is complete once more.
@@ -277,46 +379,36 @@ impl Discovery {
         worker: &mut GCWorker<OpenJDK<COMPRESSED>>,
         tracer_context: impl ObjectTracerContext<OpenJDK<COMPRESSED>>,
     ) -> bool {
-        let heap = &JavaHeap::<COMPRESSED>;
         let mut state = lock(&self.processing);
         let state = &mut *state;
         if !state.finals_done {
+            state.finals_done = true;
             upcalls::begin_phase(Phase::SoftReferences);
             self.on.store(false, Ordering::Release);
-            let lists = self.take();
             upcalls::report_discovered_references(
-                lists.soft.len(),
-                lists.weak.len(),
-                lists.finals.len(),
-                lists.phantom.len(),
+                self.count(Strength::Soft),
+                self.count(Strength::Weak),
+                self.count(Strength::Final),
+                self.count(Strength::Phantom),
             );
-            clear_unreached(heap, lists.soft, &mut state.pending);
+            self.clear(worker, Strength::Soft, &mut state.pending);
             upcalls::begin_phase(Phase::WeakReferences);
-            clear_unreached(heap, lists.weak, &mut state.pending);
+            self.clear(worker, Strength::Weak, &mut state.pending);
             upcalls::begin_phase(Phase::FinalReferences);
-            let finals = finalizable(heap, lists.finals);
-            state.phantom = lists.phantom;
-            state.finals_done = true;
-            if !finals.is_empty() {
-                tracer_context.with_tracer(worker, |tracer| {
-                    revive(heap, finals, &mut state.pending, |object| {
-                        tracer.trace_object(object)
-                    })
-                });
+            if self.finalize(worker, tracer_context, &mut state.pending) {
                 return true;
             }
         }
         upcalls::begin_phase(Phase::PhantomReferences);
-        let phantom = std::mem::take(&mut state.phantom);
-        clear_unreached(heap, phantom, &mut state.pending);
+        self.clear(worker, Strength::Phantom, &mut state.pending);
         if let Pending {
             head: Some(head),
             tail: Some(tail),
         } = std::mem::take(&mut state.pending)
         {
+            let heap = JavaHeap::<COMPRESSED>;
             heap.set_discovered(tail, upcalls::swap_reference_pending_list(head));
         }
-        upcalls::process_weak_roots();
         false
     }
 }

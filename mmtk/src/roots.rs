@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Strong roots: HotSpot reports slots, mmtk-core gets them in buffers of a work packet's size.
+//! Roots. Of strong ones HotSpot reports slots, mmtk-core gets them in buffers of a work packet's size; weak ones HotSpot processes
+//! itself. Workers scan both together: each claims parts, as long as there are some.
 
-use crate::abi::{self, RawSlot, RootSet};
+use crate::abi::{self, Phase, RawSlot, RootSet};
+use crate::sharing::share;
 use crate::slot::OopSlot;
 use crate::{heap, upcalls, OpenJDK};
 use mmtk::scheduler::{GCWork, GCWorker, WorkBucketStage, EDGES_WORK_BUFFER_SIZE};
@@ -82,14 +84,13 @@ pub fn scan_thread<const COMPRESSED: bool>(
     Buffer::fill(factory, |sink| upcalls::scan_thread_roots(thread, sink));
 }
 
-/// Scans one set of roots, or a part of it.
-struct ScanRootSet<const COMPRESSED: bool, F> {
-    set: RootSet,
+/// Scans a worker's part of each set of roots.
+struct ScanRootSets<const COMPRESSED: bool, F> {
     factory: F,
     slots: PhantomData<OopSlot<COMPRESSED>>,
 }
 
-impl<const COMPRESSED: bool, F> GCWork<OpenJDK<COMPRESSED>> for ScanRootSet<COMPRESSED, F>
+impl<const COMPRESSED: bool, F> GCWork<OpenJDK<COMPRESSED>> for ScanRootSets<COMPRESSED, F>
 where
     F: RootsWorkFactory<OopSlot<COMPRESSED>>,
 {
@@ -99,12 +100,14 @@ where
         _mmtk: &'static MMTK<OpenJDK<COMPRESSED>>,
     ) {
         Buffer::fill(self.factory.clone(), |sink| {
-            upcalls::scan_roots(self.set, sink)
+            for set in RootSet::ALL {
+                upcalls::scan_roots(set, sink);
+            }
         });
     }
 }
 
-/// Schedules the scan of every set in the bucket that is open now: by a packet, or by one for each worker.
+/// Schedules the scan of the sets in the bucket that is open now: by a packet for each worker.
 pub fn schedule_sets<const COMPRESSED: bool>(factory: impl RootsWorkFactory<OopSlot<COMPRESSED>>) {
     let bucket = if RE_SCANNING.load(Ordering::Relaxed) {
         WorkBucketStage::SecondRoots
@@ -112,19 +115,33 @@ pub fn schedule_sets<const COMPRESSED: bool>(factory: impl RootsWorkFactory<OopS
         WorkBucketStage::Prepare
     };
     let mmtk = heap::mmtk::<COMPRESSED>();
-    for set in RootSet::ALL {
-        let packets = if set.is_shared() {
-            memory_manager::num_of_workers(mmtk)
-        } else {
-            1
+    for _ in 0..memory_manager::num_of_workers(mmtk) {
+        let packet = ScanRootSets {
+            factory: factory.clone(),
+            slots: PhantomData,
         };
-        for _ in 0..packets {
-            let packet = ScanRootSet {
-                set,
-                factory: factory.clone(),
-                slots: PhantomData,
-            };
-            memory_manager::add_work_packet(mmtk, bucket, packet);
-        }
+        memory_manager::add_work_packet(mmtk, bucket, packet);
     }
+}
+
+/// Has workers run `part`, as many as the weak roots are worth.
+fn share_weak<const COMPRESSED: bool>(
+    worker: &mut GCWorker<OpenJDK<COMPRESSED>>,
+    bucket: WorkBucketStage,
+    part: fn(),
+) {
+    let workers = upcalls::weak_root_workers(memory_manager::num_of_workers(worker.mmtk));
+    share(worker, bucket, workers, move |_| part());
+}
+
+/// Clears the weak roots whose objects were not reached, and updates the others. What is alive is known.
+pub fn process_weak<const COMPRESSED: bool>(worker: &mut GCWorker<OpenJDK<COMPRESSED>>) {
+    upcalls::begin_phase(Phase::WeakRoots);
+    share_weak(worker, WorkBucketStage::VMRefClosure, upcalls::process_weak_roots);
+    upcalls::end_weak_roots();
+}
+
+/// Updates the weak roots that are left, in plans whose objects have got their new addresses since.
+pub fn forward_weak<const COMPRESSED: bool>(worker: &mut GCWorker<OpenJDK<COMPRESSED>>) {
+    share_weak(worker, WorkBucketStage::VMRefForwarding, upcalls::forward_weak_roots);
 }

@@ -91,18 +91,19 @@ impl<const COMPRESSED: bool> Scanning<OpenJDK<COMPRESSED>> for Scan {
     ) -> bool {
         let again = DISCOVERY.process(worker, tracer_context);
         if !again {
+            roots::process_weak(worker);
             phases::weak_roots_done::<COMPRESSED>();
         }
         again
     }
 
     fn forward_weak_refs(
-        _worker: &mut GCWorker<OpenJDK<COMPRESSED>>,
+        worker: &mut GCWorker<OpenJDK<COMPRESSED>>,
         _tracer_context: impl ObjectTracerContext<OpenJDK<COMPRESSED>>,
     ) {
         // The second trace has visited referent and discovered of every reference object, because
         // discovery is off by then: only roots are left.
-        upcalls::forward_weak_roots();
+        roots::forward_weak(worker);
     }
 }
 

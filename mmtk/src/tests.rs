@@ -405,6 +405,53 @@ fn references_end_as_java_says() {
     check_list(&vm, 0, 0..2);
 }
 
+/// So many references that all workers share them end as a few do, each once.
+#[test]
+fn workers_share_many_references() {
+    let (mut vm, constraints) = in_case!(workers_share_many_references);
+    if !constraints.collects_garbage {
+        return;
+    }
+    const COUNT: usize = 4000;
+    for class in [Class::Weak, Class::Final, Class::Phantom] {
+        let array = vm.alloc_array(COUNT);
+        vm.set_root(0, array);
+        let array = vm.alloc_array(COUNT);
+        vm.set_root(1, array);
+        for index in 0..COUNT {
+            make_list(&mut vm, 2, index as u64..index as u64 + 1);
+            let reference = vm.alloc_reference(class, |vm| vm.root(2));
+            let (references, kept) = (vm.root(0).unwrap(), vm.root(1).unwrap());
+            vm.set_element(references, index, Some(reference.unwrap()));
+            if index % 2 == 0 {
+                let referent = vm.root(2);
+                vm.set_element(kept, index, referent);
+            }
+            vm.set_root(2, None);
+        }
+        // Marking that runs beside the thread keeps what is new.
+        vm.collect();
+        vm.collect();
+        let references = vm.root(0).unwrap();
+        let mut expected = Vec::new();
+        for index in 0..COUNT {
+            let reference = vm.element(references, index).unwrap();
+            let referent = vm.referent(reference);
+            let is_kept = index % 2 == 0;
+            if is_kept || class == Class::Final {
+                assert_eq!(vm.payload(referent.unwrap()), index as u64);
+            } else {
+                assert_eq!(referent, None);
+            }
+            if !is_kept {
+                expected.push(reference);
+            }
+        }
+        expected.sort_unstable();
+        assert_eq!(vm.take_pending(), expected);
+    }
+}
+
 /// An object keeps the handles of its class loader data alive, which are visited once a scan.
 #[test]
 fn class_loader_data_lives_as_long_as_its_objects() {

@@ -122,7 +122,7 @@ pub fn scan_thread_roots(thread: VMThread, sink: &abi::RootSink) {
     unsafe { (vm().scan_thread_roots)(raw_thread(thread), sink) }
 }
 
-/// Reports the root slots of one set to `sink`.
+/// Reports the calling worker's part of the root slots of one set to `sink`.
 pub fn scan_roots(root_set: abi::RootSet, sink: &abi::RootSink) {
     // SAFETY: as in `scan_thread_roots`.
     unsafe { (vm().scan_roots)(root_set as i32, sink) }
@@ -134,13 +134,26 @@ pub fn prepare_for_roots_re_scanning() {
     unsafe { (vm().prepare_for_roots_re_scanning)() }
 }
 
-/// Clears weak roots to unreached objects and updates the others, then unloads unreached classes.
+/// How many workers the weak roots are worth, at most `max_workers`.
+pub fn weak_root_workers(max_workers: usize) -> usize {
+    let max_workers = u32::try_from(max_workers).expect("threads are fewer");
+    // SAFETY: called inside a collection.
+    unsafe { (vm().weak_root_workers)(max_workers) as usize }
+}
+
+/// Clears weak roots to unreached objects and updates the others: the part of the calling worker.
 pub fn process_weak_roots() {
     // SAFETY: called inside a collection, when reachability is final.
     unsafe { (vm().process_weak_roots)() }
 }
 
-/// Updates the remaining weak roots.
+/// What is to be done when all weak roots have been processed: unloads unreached classes.
+pub fn end_weak_roots() {
+    // SAFETY: called inside a collection, by one worker, when the others are done.
+    unsafe { (vm().end_weak_roots)() }
+}
+
+/// Updates the remaining weak roots: the part of the calling worker.
 pub fn forward_weak_roots() {
     // SAFETY: called inside a collection, when every object has its new address.
     unsafe { (vm().forward_weak_roots)() }

@@ -18,12 +18,13 @@ fn structs() -> Vec<(&'static str, usize, &'static [Field])> {
 }
 
 /// Name and value of each phase, and their number.
-const PHASES: [(&str, i32); 8] = [
+const PHASES: [(&str, i32); 9] = [
     ("MARK", Phase::Mark as i32),
     ("SOFT_REFERENCES", Phase::SoftReferences as i32),
     ("WEAK_REFERENCES", Phase::WeakReferences as i32),
     ("FINAL_REFERENCES", Phase::FinalReferences as i32),
     ("PHANTOM_REFERENCES", Phase::PhantomReferences as i32),
+    ("WEAK_ROOTS", Phase::WeakRoots as i32),
     ("FORWARD", Phase::Forward as i32),
     ("RELEASE", Phase::Release as i32),
     ("COUNT", Phase::Release as i32 + 1),

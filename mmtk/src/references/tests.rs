@@ -4,6 +4,7 @@
 use super::*;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
 
 const MOVED: usize = 0x1000;
 
@@ -95,8 +96,7 @@ impl FakeHeap {
 #[test]
 fn unreached_referents_are_cleared() {
     let (heap, references) = FakeHeap::with(&[0x100, 0x108, 0, 0x110], &[0x108]);
-    let mut pending = Pending::default();
-    clear_unreached(&heap, references, &mut pending);
+    let pending = clear_unreached(&heap, references);
     assert_eq!(heap.list(&pending), [32, 8]);
     assert_eq!(
         *heap.referent.borrow(),
@@ -109,9 +109,12 @@ fn unreached_referents_are_cleared() {
 fn pending_lists_join() {
     let (heap, references) = FakeHeap::with(&[0x100, 0x108], &[]);
     let mut pending = Pending::default();
-    clear_unreached(&heap, references, &mut pending);
+    pending.join(&heap, Pending::default());
+    assert!(heap.list(&pending).is_empty());
+    pending.join(&heap, clear_unreached(&heap, references));
+    pending.join(&heap, Pending::default());
     heap.set_referent(object(0x80), Some(object(0x200)));
-    clear_unreached(&heap, vec![object(0x80)], &mut pending);
+    pending.join(&heap, clear_unreached(&heap, [object(0x80)]));
     assert_eq!(heap.list(&pending), [0x80, 16, 8]);
 }
 
@@ -126,9 +129,8 @@ fn finalizable_objects_are_kept_once() {
     );
     assert_eq!(heap.referent.borrow()[&24], 0x108 + MOVED);
 
-    let mut pending = Pending::default();
     let mut traced = Vec::new();
-    revive(&heap, finals, &mut pending, |referent| {
+    let pending = revive(&heap, finals, |referent| {
         traced.push(number(referent));
         object(number(referent) + MOVED)
     });
@@ -177,17 +179,33 @@ fn discovered_lists_are_gathered_from_all_workers() {
         ][worker % 4];
         discovery.add(VMWorkerThread(thread), strength, object(worker * 8));
     }
-    let lists = discovery.take();
-    for (list, residue) in [
-        (lists.soft, 0),
-        (lists.weak, 1),
-        (lists.finals, 2),
-        (lists.phantom, 3),
+    for (strength, residue) in [
+        (Strength::Soft, 0),
+        (Strength::Weak, 1),
+        (Strength::Final, 2),
+        (Strength::Phantom, 3),
     ] {
-        assert_eq!(list.len(), 10);
-        assert!(list
-            .iter()
-            .all(|&reference| number(reference) / 8 % 4 == residue));
+        assert_eq!(discovery.count(strength), 10);
+        let found: Vec<_> = discovery.take(strength).claim().map(number).collect();
+        assert_eq!(found.len(), 10);
+        assert!(found.iter().all(|found| found / 8 % 4 == residue));
+        assert_eq!(discovery.count(strength), 0);
     }
-    assert!(discovery.take().weak.is_empty());
+}
+
+#[test]
+fn workers_claim_each_reference_once() {
+    let lengths = [0, 1, PIECE, PIECE + 1, 1000 * PIECE - 1];
+    let total: usize = lengths.iter().sum();
+    let mut numbers = (1..=total).map(|index| object(index * 8));
+    let references = References::new(lengths.map(|length| numbers.by_ref().take(length).collect()));
+    assert_eq!(references.len(), total);
+    let claimed = thread::scope(|scope| {
+        let workers = [(); 4].map(|()| scope.spawn(|| references.claim().map(number).collect()));
+        workers.map(|worker| -> Vec<usize> { worker.join().unwrap() })
+    });
+    let mut claimed = claimed.concat();
+    claimed.sort_unstable();
+    assert_eq!(claimed, (1..=total).map(|index| index * 8).collect::<Vec<_>>());
+    assert_eq!(references.claim().count(), 0);
 }

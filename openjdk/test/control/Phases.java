@@ -2,7 +2,8 @@
 /*
  * @test
  * @summary -Xlog:gc+phases shows the parts of each pause with its number: in the order in which they are, without a gap that
- * matters, and no longer than the pause in sum. Without it, nothing of the kind is printed.
+ * matters, and no longer than the pause in sum. With gc+phases=debug, the kinds of roots and of references stand below the two. Without
+ * either, nothing of the kind is printed.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @run main Phases
@@ -27,21 +28,30 @@ public class Phases {
 
     /** In front of the pause. */
     private static final String STOP = "Stop";
-    private static final List<String> ROOTS =
-            List.of("  Class Loader Data", "  Code Cache", "  OopStorages", "  VM Thread", "  Threads");
+    /** At the level debug, behind the part that they are kinds of. */
+    private static final Map<String, List<String>> KINDS = Map.of(
+            "Roots", List.of("  Class Loader Data", "  Code Cache", "  OopStorages", "  VM Thread", "  Threads"),
+            "References", List.of("  Soft", "  Weak", "  Final", "  Phantom"));
     /** HotSpot's own, parts of class unloading. */
     private static final List<String> NESTED = List.of("ClassLoaderData", "Trigger cleanups");
     private static final List<String> INITIAL_MARK = List.of("Prepare", "Roots", "Mark", "Finish");
     /** Of all other pauses. */
-    private static final List<String> COMPLETE = List.of("Prepare", "Roots", "Mark", "References: Soft", "References: Weak",
-            "References: Final", "References: Phantom", "Weak Roots", "Release", "Finish");
+    private static final List<String> COMPLETE =
+            List.of("Prepare", "Roots", "Mark", "References", "Weak Roots", "Release", "Finish");
     private static final List<String> SOMETIMES = List.of("Class Unloading", "Forward", "Fix Compiled Code");
 
     /** Each number is rounded to a microsecond. */
     private static final double ROUNDING = 0.001;
 
     public static void main(String[] args) throws Exception {
-        String log = Child.with("-Xmx64m", "-Xlog:gc,gc+phases=debug").main(Main.class).mustExitCleanly(0).out();
+        check("-Xlog:gc,gc+phases", false);
+        check("-Xlog:gc,gc+phases=debug", true);
+        String without = Child.with("-Xmx64m", "-Xlog:gc").main(Main.class).mustExitCleanly(0).out();
+        Check.that(!without.contains("Roots") && !without.contains("phases"), "phases that were not asked for: " + without);
+    }
+
+    private static void check(String option, boolean hasKinds) throws Exception {
+        String log = Child.with("-Xmx64m", option).main(Main.class).mustExitCleanly(0).out();
         List<Map<String, Double>> unloading = new ArrayList<>();
         int pauses = 0;
         Map<String, Double> phases = new LinkedHashMap<>();
@@ -55,7 +65,7 @@ public class Phases {
                 Check.equal(null, phases.put(phase.group(2), Double.valueOf(phase.group(3))), "the phase is there once: " + line);
             } else if (pause.find()) {
                 Check.equal(number, Integer.parseInt(pause.group(1)), "the phases of " + line);
-                check(phases, pause.group(2), Double.parseDouble(pause.group(3)));
+                check(phases, hasKinds, pause.group(2), Double.parseDouble(pause.group(3)));
                 if (phases.containsKey("Class Unloading")) {
                     unloading.add(phases);
                 }
@@ -66,16 +76,20 @@ public class Phases {
         }
         Check.that(pauses >= 4, "pauses: " + pauses);
         Check.that(unloading.size() >= 2, "System.gc() unloads classes: " + unloading.size());
-        String without = Child.with("-Xmx64m", "-Xlog:gc").main(Main.class).mustExitCleanly(0).out();
-        Check.that(!without.contains("Roots") && !without.contains("phases"), "phases that were not asked for: " + without);
     }
 
-    private static void check(Map<String, Double> phases, String pause, double milliseconds) {
+    private static void check(Map<String, Double> phases, boolean hasKinds, String pause, double milliseconds) {
         List<String> names = new ArrayList<>(phases.keySet());
         Check.equal(STOP, names.remove(0), "what lies in front of a pause");
-        Check.that(names.containsAll(ROOTS), "kinds of roots: " + names);
-        names.removeAll(ROOTS);
         names.removeAll(NESTED);
+        KINDS.forEach((part, kinds) -> {
+            int behind = names.indexOf(part) + 1;
+            if (hasKinds && behind > 0) {
+                List<String> found = names.subList(behind, Math.min(behind + kinds.size(), names.size()));
+                Check.equal(kinds, found, "the kinds of " + part);
+                found.clear();
+            }
+        });
         double sum = names.stream().mapToDouble(phases::get).sum();
         Check.that(sum <= milliseconds + ROUNDING * (names.size() + 1), "the sum of the phases, " + sum + ", is in the pause: " + milliseconds);
         names.removeAll(SOMETIMES);

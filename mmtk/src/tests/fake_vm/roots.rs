@@ -7,8 +7,8 @@ use crate::layout::tests::{class_loader_data, test_layout};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::LazyLock;
-use std::thread;
 use std::time::Duration;
+use std::{ptr, thread};
 
 const ROOTS: usize = 16;
 pub static STRONG: [AtomicUsize; ROOTS] = [const { AtomicUsize::new(0) }; ROOTS];
@@ -36,8 +36,9 @@ pub unsafe extern "C" fn scan_thread_roots(_thread: Thread, sink: *const RootSin
     report(sink, &STRONG[..4].iter().map(root_slot).collect::<Vec<_>>());
 }
 
-/// How many roots of a set that workers share have been claimed by one of them in this scan.
-static CLAIMED: AtomicUsize = AtomicUsize::new(0);
+/// How many roots of each set have been claimed by a worker in this scan.
+static CLAIMED: [AtomicUsize; RootSet::ALL.len()] =
+    [const { AtomicUsize::new(0) }; RootSet::ALL.len()];
 
 /// The other roots are dealt out to the sets, and so is the pending list.
 pub unsafe extern "C" fn scan_roots(set: i32, sink: *const RootSink) {
@@ -46,19 +47,15 @@ pub unsafe extern "C" fn scan_roots(set: i32, sink: *const RootSink) {
         .filter(|(index, _)| index % RootSet::ALL.len() == set as usize)
         .map(|(_, root)| root_slot(root))
         .collect();
-    if set == RootSet::CodeCache as i32 {
-        while let Some(slot) = slots.get(CLAIMED.fetch_add(1, Ordering::SeqCst)) {
-            report(sink, &[*slot]);
-        }
-        return;
-    }
     if set == RootSet::OopStorages as i32 {
         slots.push(root_slot(&PENDING));
-        if IS_HELD.load(Ordering::SeqCst) {
+    }
+    while let Some(slot) = slots.get(CLAIMED[set as usize].fetch_add(1, Ordering::SeqCst)) {
+        if *slot == root_slot(&PENDING) && IS_HELD.load(Ordering::SeqCst) {
             thread::sleep(LONGER_THAN_INITIAL_MARK);
         }
+        report(sink, &[*slot]);
     }
-    report(sink, &slots);
 }
 
 /// The class loader data of all classes but one, which nothing unloads.
@@ -91,7 +88,9 @@ fn loader_claim() -> &'static AtomicI32 {
 /// Begins a scan.
 pub fn unclaim() {
     loader_claim().store(0, Ordering::SeqCst);
-    CLAIMED.store(0, Ordering::SeqCst);
+    for claimed in CLAIMED.iter().chain([&CLAIMED_WEAK]) {
+        claimed.store(0, Ordering::SeqCst);
+    }
 }
 
 pub unsafe extern "C" fn visit_class_loader_data(data: *mut c_void, sink: *const RootSink) {
@@ -109,27 +108,39 @@ pub unsafe extern "C" fn prepare_for_roots_re_scanning() {
     unclaim();
 }
 
-pub unsafe extern "C" fn process_weak_roots() {
-    for root in &WEAK {
-        let object = root.load(Ordering::Relaxed) as *mut c_void;
-        // SAFETY: an object, inside a collection.
-        if !object.is_null() && unsafe { (plugin().is_reachable)(object) } == 0 {
-            root.store(0, Ordering::Relaxed);
-        }
-    }
-    // SAFETY: the same.
-    unsafe { forward_weak_roots() }
+/// The same of the weak roots.
+static CLAIMED_WEAK: AtomicUsize = AtomicUsize::new(0);
+
+pub unsafe extern "C" fn weak_root_workers(max_workers: u32) -> u32 {
+    max_workers
 }
 
-pub unsafe extern "C" fn forward_weak_roots() {
-    for root in &WEAK {
+/// Gives the weak roots that the caller claims what `new` makes of them.
+fn replace_weak_roots(new: impl Fn(*mut c_void) -> *mut c_void) {
+    while let Some(root) = WEAK.get(CLAIMED_WEAK.fetch_add(1, Ordering::SeqCst)) {
         let object = root.load(Ordering::Relaxed) as *mut c_void;
         if !object.is_null() {
-            // SAFETY: a reached object.
-            let new = unsafe { (plugin().forwarded)(object) };
-            root.store(new as usize, Ordering::Relaxed);
+            root.store(new(object) as usize, Ordering::Relaxed);
         }
     }
+}
+
+pub unsafe extern "C" fn process_weak_roots() {
+    // SAFETY: objects, inside a collection.
+    replace_weak_roots(|object| unsafe {
+        if (plugin().is_reachable)(object) == 0 {
+            ptr::null_mut()
+        } else {
+            (plugin().forwarded)(object)
+        }
+    });
+}
+
+pub unsafe extern "C" fn end_weak_roots() {}
+
+pub unsafe extern "C" fn forward_weak_roots() {
+    // SAFETY: reached objects.
+    replace_weak_roots(|object| unsafe { (plugin().forwarded)(object) });
 }
 
 pub unsafe extern "C" fn soft_reference_policy(

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 #include "precompiled.hpp"
-#include "classfile/classLoaderData.hpp"
 #include "gc/shared/weakProcessor.hpp"
 #include "gc/thirdparty/thirdPartyHeapObjectIterator.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
@@ -69,9 +68,7 @@ void ThirdPartyHeapObjectIterator::do_oop(narrowOop* p) {
 void ThirdPartyHeapObjectIterator::push_roots() {
   ResourceMark rm;
   HandleMark hm(Thread::current());
-  for (int32_t root_set = 0; root_set < THIRD_PARTY_HEAP_ROOTS_COUNT; root_set++) {
-    ThirdPartyHeapRoots::oops_do(root_set, this, ClassLoaderData::_claim_none);
-  }
+  ThirdPartyHeapRoots::oops_do(this);
   Threads::oops_do(this, NULL);
   WeakProcessor::oops_do(this);
 }

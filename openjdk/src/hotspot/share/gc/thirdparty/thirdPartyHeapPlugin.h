@@ -65,8 +65,8 @@ typedef struct ThirdPartyHeapTextSink {
 } ThirdPartyHeapTextSink;
 
 /*
- * Sets of strong roots that are not those of one Java thread. Each can be scanned by one worker while others scan others;
- * that of compiled code by any number of workers, each of which is told of a part.
+ * Sets of strong roots that are not those of one Java thread. Any number of workers scan a set together: each of them is told of
+ * a part, and of nothing when nothing is left.
  * The first scan of a collection that unloads classes reports those class loader data alone that nothing unloads, and no
  * compiled code: see visit_class_loader_data. The code of frames is among the thread's roots then.
  */
@@ -174,9 +174,10 @@ enum ThirdPartyHeapPhase {
   THIRD_PARTY_HEAP_PHASE_WEAK_REFERENCES    = 2,
   THIRD_PARTY_HEAP_PHASE_FINAL_REFERENCES   = 3, /* and the trace of what they keep alive */
   THIRD_PARTY_HEAP_PHASE_PHANTOM_REFERENCES = 4,
-  THIRD_PARTY_HEAP_PHASE_FORWARD            = 5, /* MarkCompact's second trace, and the moving of objects */
-  THIRD_PARTY_HEAP_PHASE_RELEASE            = 6,
-  THIRD_PARTY_HEAP_PHASE_COUNT              = 7
+  THIRD_PARTY_HEAP_PHASE_WEAK_ROOTS         = 5,
+  THIRD_PARTY_HEAP_PHASE_FORWARD            = 6, /* MarkCompact's second trace, and the moving of objects */
+  THIRD_PARTY_HEAP_PHASE_RELEASE            = 7,
+  THIRD_PARTY_HEAP_PHASE_COUNT              = 8
 };
 
 /* Which huge pages the heap has. */
@@ -289,9 +290,13 @@ typedef struct ThirdPartyHeapVMTable {
   /* Before roots are scanned for a second time in one collection (MarkCompact). */
   void (*prepare_for_roots_re_scanning)(void);
 
-  /* Weak roots: asks is_reachable of each referent; clears the slot, or stores forwarded(). After reference processing.
-     Then classes are unloaded. The klass of an unreachable object can be read until resume_mutators is called. */
+  /* How many workers, of at most so many, the weak roots are worth: each has a part of them in the functions that follow. */
+  uint32_t (*weak_root_workers)(uint32_t max_workers);
+  /* Weak roots: asks is_reachable of each referent; clears the slot, or stores forwarded(). After reference processing. */
   void (*process_weak_roots)(void);
+  /* By one worker, when all are done: unloads classes. The klass of an unreachable object can be read until resume_mutators is
+     called. */
+  void (*end_weak_roots)(void);
   /* Stores forwarded() into each remaining weak root (MarkCompact's second pass). */
   void (*forward_weak_roots)(void);
 

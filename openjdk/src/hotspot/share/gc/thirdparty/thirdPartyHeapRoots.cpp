@@ -8,15 +8,18 @@
 #include "code/nmethod.hpp"
 #include "gc/shared/oopStorage.inline.hpp"
 #include "gc/shared/oopStorageSet.inline.hpp"
+#include "gc/shared/oopStorageSetParState.inline.hpp"
 #include "gc/shared/weakProcessor.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapNMethods.hpp"
 #include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
+#include "memory/allocation.inline.hpp"
 #include "memory/resourceArea.hpp"
 #include "oops/access.inline.hpp"
 #include "oops/compressedOops.inline.hpp"
+#include "runtime/atomic.hpp"
 #include "runtime/handles.inline.hpp"
 #include "runtime/thread.hpp"
 #include "runtime/vmThread.hpp"
@@ -50,63 +53,59 @@ void ThirdPartyHeapSlotClosure::do_oop(narrowOop* p) {
   }
 }
 
+// What workers have claimed of the roots. Class loader data and nmethods know by themselves whether they are claimed.
+class ThirdPartyHeapRootClaims : public CHeapObj<mtGC> {
+  OopStorageSetStrongParState<false /* concurrent */, false /* is_const */> _strong;
+  OopStorageSetWeakParState<false /* concurrent */, false /* is_const */>   _weak;
+  volatile bool                                                             _vm_thread;
+
+public:
+  ThirdPartyHeapRootClaims() : _strong(), _weak(), _vm_thread(false) {}
+
+  template<typename Closure> void strong_oops_do(Closure* closure) { _strong.oops_do(closure); }
+  template<typename Closure> void weak_oops_do(Closure* closure) { _weak.oops_do(closure); }
+  void report_dead() { _weak.report_num_dead(); }
+  bool claim_vm_thread() { return !Atomic::cmpxchg(&_vm_thread, false, true); }
+};
+
 bool ThirdPartyHeapRoots::_is_partial = false;
+ThirdPartyHeapRootClaims* ThirdPartyHeapRoots::_claims = NULL;
+
+void ThirdPartyHeapRoots::begin_scan() {
+  delete _claims;
+  _claims = new ThirdPartyHeapRootClaims();
+  ThirdPartyHeapNMethods::begin_scan();
+}
 
 void ThirdPartyHeapRoots::begin_collection(bool partial) {
   _is_partial = partial;
-  ThirdPartyHeapNMethods::begin_scan();
-}
-
-void ThirdPartyHeapRoots::begin_second_scan() {
-  ThirdPartyHeapNMethods::begin_scan();
+  begin_scan();
 }
 
 void ThirdPartyHeapRoots::end_collection() {
+  delete _claims;
+  _claims = NULL;
   ThirdPartyHeapNMethods::prune();
 }
 
-class ThirdPartyHeapModifiedCLDClosure : public CLDClosure {
+// Each is claimed by one worker. What survives a partial collection is old, so no root stays young.
+class ThirdPartyHeapClaimCLDClosure : public CLDClosure {
   OopClosure* const _closure;
+  const bool        _only_modified;
 
 public:
-  explicit ThirdPartyHeapModifiedCLDClosure(OopClosure* closure) : _closure(closure) {}
+  ThirdPartyHeapClaimCLDClosure(OopClosure* closure, bool only_modified) : _closure(closure), _only_modified(only_modified) {}
 
   virtual void do_cld(ClassLoaderData* cld) {
-    if (cld->has_modified_oops()) {
-      cld->oops_do(_closure, ClassLoaderData::_claim_none, true /* clear_modified_oops */);
+    if (!_only_modified || cld->has_modified_oops()) {
+      cld->oops_do(_closure, ClassLoaderData::_claim_strong, _only_modified /* clear_modified_oops */);
     }
   }
 };
 
-// What survives a partial collection is old, so no root stays young.
-void ThirdPartyHeapRoots::young_oops_do(int32_t root_set, OopClosure* closure) {
-  if (root_set == THIRD_PARTY_HEAP_ROOTS_CLASS_LOADER_DATA) {
-    ThirdPartyHeapModifiedCLDClosure cld_closure(closure);
-    ClassLoaderDataGraph::cld_do(&cld_closure);
-  } else {
-    oops_do(root_set, closure, ClassLoaderData::_claim_strong);
-  }
-}
-
-void ThirdPartyHeapRoots::oops_do(int32_t root_set, OopClosure* closure, int cld_claim) {
-  switch (root_set) {
-    case THIRD_PARTY_HEAP_ROOTS_CLASS_LOADER_DATA: {
-      CLDToOopClosure cld_closure(closure, cld_claim);
-      ClassLoaderDataGraph::roots_cld_do(&cld_closure, ThirdPartyHeapClassUnloading::is_marking() ? NULL : &cld_closure);
-      break;
-    }
-    case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE:
-      ThirdPartyHeapNMethods::oops_do(closure);
-      break;
-    case THIRD_PARTY_HEAP_ROOTS_OOP_STORAGES:
-      OopStorageSet::strong_oops_do(closure);
-      break;
-    case THIRD_PARTY_HEAP_ROOTS_VM_THREAD:
-      VMThread::vm_thread()->oops_do(closure, NULL);
-      break;
-    default:
-      fatal("unknown root set %d", root_set);
-  }
+void ThirdPartyHeapRoots::scan_class_loader_data(OopClosure* closure) {
+  ThirdPartyHeapClaimCLDClosure claim(closure, _is_partial);
+  ClassLoaderDataGraph::roots_cld_do(&claim, ThirdPartyHeapClassUnloading::is_marking() ? NULL : &claim);
 }
 
 void ThirdPartyHeapRoots::scan(int32_t root_set, const ThirdPartyHeapRootSink* sink) {
@@ -114,16 +113,35 @@ void ThirdPartyHeapRoots::scan(int32_t root_set, const ThirdPartyHeapRootSink* s
   ResourceMark rm;
   HandleMark hm(Thread::current());
   ThirdPartyHeapSlotClosure closure(sink);
-  if (root_set == THIRD_PARTY_HEAP_ROOTS_CODE_CACHE) {
-    // Where classes are unloaded, only what runs on a stack holds its constants.
-    if (!ThirdPartyHeapClassUnloading::is_marking()) {
-      ThirdPartyHeapNMethods::scan(_is_partial, &closure);
-    }
-  } else if (_is_partial) {
-    young_oops_do(root_set, &closure);
-  } else {
-    oops_do(root_set, &closure, ClassLoaderData::_claim_strong);
+  switch (root_set) {
+    case THIRD_PARTY_HEAP_ROOTS_CLASS_LOADER_DATA:
+      scan_class_loader_data(&closure);
+      break;
+    case THIRD_PARTY_HEAP_ROOTS_CODE_CACHE:
+      // Where classes are unloaded, only what runs on a stack holds its constants.
+      if (!ThirdPartyHeapClassUnloading::is_marking()) {
+        ThirdPartyHeapNMethods::scan(_is_partial, &closure);
+      }
+      break;
+    case THIRD_PARTY_HEAP_ROOTS_OOP_STORAGES:
+      _claims->strong_oops_do(&closure);
+      break;
+    case THIRD_PARTY_HEAP_ROOTS_VM_THREAD:
+      if (_claims->claim_vm_thread()) {
+        VMThread::vm_thread()->oops_do(&closure, NULL);
+      }
+      break;
+    default:
+      fatal("unknown root set %d", root_set);
   }
+}
+
+void ThirdPartyHeapRoots::oops_do(OopClosure* closure) {
+  CLDToOopClosure cld_closure(closure, ClassLoaderData::_claim_none);
+  ClassLoaderDataGraph::cld_do(&cld_closure);
+  ThirdPartyHeapNMethods::oops_do(closure);
+  OopStorageSet::strong_oops_do(closure);
+  VMThread::vm_thread()->oops_do(closure, NULL);
 }
 
 void ThirdPartyHeapRoots::scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink) {
@@ -155,41 +173,39 @@ public:
   virtual void do_oop(narrowOop* p) { ShouldNotReachHere(); }
 };
 
-// Clears what leads to an unreachable object, and counts the slots without one.
+// Clears what leads to an unreachable object.
 class ThirdPartyHeapWeakClosure : public OopClosure {
   ThirdPartyHeapIsReachableClosure _is_reachable;
   ThirdPartyHeapForwardClosure     _forward;
-  size_t                           _dead;
 
 public:
-  ThirdPartyHeapWeakClosure() : _is_reachable(), _forward(), _dead(0) {}
-  size_t dead() const { return _dead; }
-
   virtual void do_oop(oop* p) {
-    if (*p != NULL && _is_reachable.do_object_b(*p)) {
+    if (*p == NULL) {
+      return;
+    }
+    if (_is_reachable.do_object_b(*p)) {
       _forward.do_oop(p);
     } else {
       *p = NULL;
-      _dead++;
     }
   }
 
   virtual void do_oop(narrowOop* p) { ShouldNotReachHere(); }
 };
 
-// HotSpot's own function for this announces tag maps first, and therefore runs on the VM thread alone. To hand over to that
+uint32_t ThirdPartyHeapRoots::weak_workers(uint32_t max_workers) {
+  return WeakProcessor::ergo_workers(max_workers);
+}
+
+// HotSpot's own task for this announces tag maps first, and therefore is made on the VM thread alone. To hand over to that
 // takes its time where other threads of the process have the processors.
 void ThirdPartyHeapRoots::process_weak() {
-  ThirdPartyHeapPhases::begin("Weak Roots");
-  ResourceMark rm;
-  HandleMark hm(Thread::current());
-  for (OopStorage* storage : OopStorageSet::Range<OopStorageSet::WeakId>()) {
-    ThirdPartyHeapWeakClosure closure;
-    storage->oops_do(&closure);
-    if (storage->should_report_num_dead()) {
-      storage->report_num_dead(closure.dead());
-    }
-  }
+  ThirdPartyHeapWeakClosure closure;
+  _claims->weak_oops_do(&closure);
+}
+
+void ThirdPartyHeapRoots::end_weak() {
+  _claims->report_dead();
 }
 
 void ThirdPartyHeapRoots::announce_tag_maps() {
@@ -210,7 +226,7 @@ void ThirdPartyHeapRoots::unload_classes() {
 
 void ThirdPartyHeapRoots::forward_weak() {
   ThirdPartyHeapForwardClosure forward;
-  WeakProcessor::oops_do(&forward);
+  _claims->weak_oops_do(&forward);
 }
 
 static void fix_oop_relocations(nmethod* nm) {

@@ -31,31 +31,40 @@ public:
   virtual ReferenceIterationMode reference_iteration_mode() { return DO_FIELDS; }
 };
 
+class ThirdPartyHeapRootClaims;
+
 // All roots of the VM. Strong ones are reported as slots, weak ones processed in place.
 class ThirdPartyHeapRoots : AllStatic {
   static bool _is_partial;
+  static ThirdPartyHeapRootClaims* _claims; // of the scan that lasts
 
-  static void young_oops_do(int32_t root_set, OopClosure* closure);
+  static void scan_class_loader_data(OopClosure* closure);
 
 public:
-  // Before the first scan, and after objects have moved. A partial collection is told of roots that may be young alone:
-  // of class loader data that were written to since the last collection, and of nmethods with a young constant.
+  // A partial collection is told of roots that may be young alone: of class loader data that were written to since the last
+  // collection, and of nmethods with a young constant.
   static void begin_collection(bool partial);
-  static void begin_second_scan();
   static void end_collection();
+  // Before each scan: nothing is claimed, neither of strong roots nor of weak ones.
+  static void begin_scan();
 
-  // Reports the roots of one set (ThirdPartyHeapRootSet). Of the code cache, each worker that calls it reports a part.
+  // Reports the roots of one set (ThirdPartyHeapRootSet): each worker that calls it claims and reports parts.
   static void scan(int32_t root_set, const ThirdPartyHeapRootSink* sink);
   static void scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink);
 
-  // The same sets, to a closure of the VM.
-  static void oops_do(int32_t root_set, OopClosure* closure, int cld_claim);
+  // The roots of all sets, to a closure of the VM.
+  static void oops_do(OopClosure* closure);
 
   // On the VM thread, before process_weak: JVMTI's tag maps are its business.
   static void announce_tag_maps();
+  // How many workers, of at most so many, the weak roots are worth.
+  static uint32_t weak_workers(uint32_t max_workers);
+  // The weak roots that the calling worker claims. When all workers are done, one of them ends it.
   static void process_weak();
+  static void end_weak();
   // On the VM thread, if classes are held weakly.
   static void unload_classes();
+  // Those that the calling worker claims, after objects have moved.
   static void forward_weak();
 
   // Compiled code repeats the oops of its oop table as immediates: patches them after objects have moved.

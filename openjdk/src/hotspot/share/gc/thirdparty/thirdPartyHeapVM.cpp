@@ -109,13 +109,13 @@ static void vm_prepare_for_roots_re_scanning() {
   DerivedPointerTable::set_active(false);
 #endif
   ThirdPartyHeapClassUnloading::begin_second_scan();
-  ThirdPartyHeapRoots::begin_second_scan();
+  ThirdPartyHeapRoots::begin_scan();
 }
 
-static void vm_process_weak_roots() {
+static void vm_end_weak_roots() {
   // The lines of a worker have no number of their own.
   GCIdMark mark(driver()->gc_id());
-  ThirdPartyHeapRoots::process_weak();
+  ThirdPartyHeapRoots::end_weak();
   if (ThirdPartyHeapClassUnloading::is_marking()) {
     driver()->execute_on_vm_thread(ThirdPartyHeapRoots::unload_classes);
   }
@@ -180,7 +180,9 @@ const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
     vm_scan_thread_roots,
     ThirdPartyHeapRoots::scan,
     vm_prepare_for_roots_re_scanning,
-    vm_process_weak_roots,
+    ThirdPartyHeapRoots::weak_workers,
+    ThirdPartyHeapRoots::process_weak,
+    vm_end_weak_roots,
     ThirdPartyHeapRoots::forward_weak,
     vm_soft_reference_policy,
     vm_swap_reference_pending_list,

@@ -45,7 +45,7 @@ public final class GraphProgram implements Program {
 
     Graph(Setting setting) {
       this.setting = setting;
-      number = setting.size().of(20_000, 600_000, 1_500_000);
+      number = setting.size().of(20_000, 600_000, 9_000_000);
     }
 
     @Override
