@@ -19,6 +19,11 @@ for list in jtreg/*.txt; do
   check "$list names tests that run" selected_tests "$(basename "$list" .txt)"
 done
 
+# own_folders: prints the folders of our own tests that are quick enough for CI.
+own_folders() { cd "$OWN_SUITE" && find . -mindepth 2 -name '*.java' -printf '%h\n' | cut -d/ -f2 | sort -u | grep -vx -e lib -e largeheaps; }
+
+check "ci.txt names each folder of our own tests but largeheaps" diff <(own_folders) <(sed -n 's/^own //p' jtreg/ci.txt)
+
 HOTSPOT_SUITE=$RUN/hotspot
 mkdir -p "$HOTSPOT_SUITE/gc/some" "$HOTSPOT_SUITE/gc/none"
 echo '/* @test */' | tee "$HOTSPOT_SUITE/gc/some/A.java" "$HOTSPOT_SUITE/gc/some/B.java" "$HOTSPOT_SUITE/gc/none/C.java" >/dev/null
