@@ -12,6 +12,7 @@
  * @run main/othervm/timeout=300 -Xmx1g Fragmentation large
  * @run main/othervm/timeout=300 -Xmx1g -XX:-UseCompressedOops Fragmentation small
  * @run main/othervm/timeout=300 -Xmx1g -XX:-UseCompressedOops Fragmentation large
+ * @run main/othervm/timeout=300 -Xmx2g Fragmentation large
  * @run main/othervm/timeout=300 -Xmx2g -XX:-UseCompressedOops Fragmentation large
  * @run main/othervm/timeout=300 -Xmx2g Fragmentation small 400
  * @run main/othervm/timeout=300 -Xmx2g -XX:-UseCompressedOops Fragmentation small 400
