@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The report of a sweep: tables for the terminal and as a file, plots, and one HTML page that needs nothing else."""
 
+import re
 import shlex
 import time
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import jinja2
 import pandas as pd
+from itables.utils import read_package_file
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
@@ -123,9 +125,9 @@ def text(found: list[Section], table: pd.DataFrame) -> str:
 
 def _page(folder: Path, whole: Grid, found: list[Section], table: pd.DataFrame, notes: list[dict]) -> str:
     templates = files("shardsweep") / "templates"
-    template = jinja2.Environment(autoescape=True, trim_blocks=True).from_string(
-        (templates / "report.html").read_text(encoding="utf-8")
-    )
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True)
+    environment.filters["order"] = order
+    template = environment.from_string((templates / "report.html").read_text(encoding="utf-8"))
     facts = sweep.read_machine(folder)
     points = grid.points(whole)
     packages = ", ".join(f"{name} {number}" for name, number in facts["packages"].items())
@@ -155,7 +157,14 @@ def _page(folder: Path, whole: Grid, found: list[Section], table: pd.DataFrame, 
         overview=overview.data(table, _first_baseline(whole)),
         script=Markup((templates / "overview.js").read_text(encoding="utf-8")),
         plotly=Markup(get_plotlyjs()),
+        widget=read_package_file("html", "dt_bundle.js"),
     )
+
+
+def order(cell: str) -> str:
+    """What a cell of the page is sorted by: the number that it begins with, or else all of it."""
+    number = re.match(r"-?[0-9]+(\.[0-9]+)?", cell)
+    return number[0] if number else cell
 
 
 def _first_baseline(whole: Grid) -> str | None:

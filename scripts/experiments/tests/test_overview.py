@@ -113,36 +113,84 @@ addEventListener("load", async () => {
   const after = state();
   first().emit("plotly_click", {points: [{y: "ms-64k"}]});
   await settled();
+  // A table whose first column is numbers of several lengths.
+  const table = [...document.querySelectorAll("table.sortable")].find(one => one.tBodies[0].rows.length > 2);
+  const column = place => [...table.tBodies[0].rows].map(one => one.cells[place].textContent);
+  const last = table.tHead.rows[0].cells.length - 1;
+  table.tHead.rows[0].cells[last].click();
+  await settled();
+  const up = column(last);
+  table.tHead.rows[0].cells[last].click();
+  await settled();
+  const down = column(last);
+  const plot = document.querySelector("#panels svg.main-svg").getBoundingClientRect();
   const open = [...document.querySelectorAll("details")].filter(one => one.open).length;
   const wide = [...document.querySelectorAll("#panels > div")].filter(one => one.scrollWidth > innerWidth).length;
-  const result = Object.assign(document.createElement("pre"), {id: "seen"});
-  result.textContent = JSON.stringify({before, after, again: state(), open, wide,
-    scatters: document.querySelectorAll("#scatters svg.main-svg").length});
-  document.body.append(result);
+  parent.postMessage({before, after, again: state(), open, wide, up, down,
+    overflow: document.documentElement.scrollWidth - innerWidth, inner: innerWidth, plot: [plot.left, plot.right, plot.height],
+    scatters: document.querySelectorAll("#scatters svg.main-svg").length}, "*");
 });
 </script>
+"""
+# A window of the browser is no narrower than 500 pixels; a frame is.
+FRAME = """
+<script>
+addEventListener("message", event => {
+  document.body.append(Object.assign(document.createElement("pre"), {id: "seen", textContent: JSON.stringify(event.data)}));
+});
+</script>
+<body><iframe src="%s" width="%d" height="900" style="border: 0"></iframe></body>
 """
 
 
 @pytest.mark.slow
-def test_a_click_on_a_build_makes_it_the_baseline(tmp_path):
+@pytest.mark.parametrize("width", [1300, 390])
+def test_the_page_in_a_browser(tmp_path, width):
     chromium = shutil.which("chromium")
     assert chromium, "this test needs a browser: apt-get install chromium"
     folder = shutil.copytree(catalog.ROOT / "results" / "archive" / "time-foreground", tmp_path / "some")
     _, page = report.write(folder)
     page.write_text(page.read_text().replace("</body>", CLICK + "</body>"))
+    frame = tmp_path / "frame.html"
+    frame.write_text(FRAME % (page.as_uri(), width))
     done = subprocess.run(
-        [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=500,900",
+        [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,1000",
          "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=20000", f"--user-data-dir={tmp_path / 'p'}",
-         "--dump-dom", page.as_uri()], capture_output=True, text=True, check=True, timeout=240,
+         "--dump-dom", frame.as_uri()], capture_output=True, text=True, check=True, timeout=240,
     )  # fmt: skip
     seen = json.loads(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)[1])
+    check_baseline(seen)
+    check_layout(seen, width)
+    check_sorted(seen)
+
+
+def check_baseline(seen):
+    """A click on a build makes it the baseline, and another one goes back."""
     assert seen["before"]["title"] == "Total time (ms)" and seen["after"]["title"] == "Total time / ms-64k"
     after = dict(zip(seen["after"]["y"], seen["after"]["x"], strict=True))
     before = dict(zip(seen["before"]["y"], seen["before"]["x"], strict=True))
     assert len(after) == 4 and after["ms-64k"] == 1
     assert after == pytest.approx({build: value / before["ms-64k"] for build, value in before.items()})
-    # The least is at the top, and a second click goes back.
+    # The least is at the top.
     assert seen["before"]["x"] == sorted(seen["before"]["x"], reverse=True)
     assert seen["again"] == seen["before"]
+
+
+def check_layout(seen, width):
+    """Nothing is wider than the window, and the first plot is in it."""
+    assert seen["inner"] == width and seen["overflow"] <= 0
+    left, right, height = seen["plot"]
+    assert 0 <= left < right <= width and height > 100
     assert seen["open"] == 0 and seen["wide"] == 0 and seen["scatters"] > 0
+
+
+def check_sorted(seen):
+    """A click on the head of a column sorts by the numbers in it, and another one turns the order round."""
+    numbers = [float(report.order(cell)) for cell in seen["up"]]
+    assert numbers == sorted(numbers) and len(set(numbers)) > 1
+    assert [float(report.order(cell)) for cell in seen["down"]] == sorted(numbers, reverse=True)
+
+
+def test_a_cell_is_sorted_by_the_number_that_it_begins_with():
+    cells = ["12", "-0.5 (-1.0 to 0.1)", "5*", "", "more", "1.117"]
+    assert [report.order(cell) for cell in cells] == ["12", "-0.5", "5", "", "more", "1.117"]
