@@ -304,7 +304,7 @@ def _experiment(options: argparse.Namespace) -> int:
 
 def _measure(wanted: Grid, options: argparse.Namespace, name: str) -> int:
     # These take a second to import: --help and bad input are answered at once.
-    from shardsweep import report, sweep
+    from shardsweep import probe, report, sweep
 
     sweep.check_profile(options.profile, options.processors)
     possible, missing = sweep.available(wanted, to_be_built=options.check)
@@ -315,6 +315,7 @@ def _measure(wanted: Grid, options: argparse.Namespace, name: str) -> int:
     if options.dry_run:
         sweep.dry_run(folder, possible)
         return 0
+    probe.check_programs()
     sweep.prepare(folder, possible)
     if options.profile == "local":
         _tell(report.noise_now())

@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from shardsweep import catalog, grid, inputs, logs, machine, point, probe, progress, tidy
+from shardsweep import catalog, grid, inputs, logs, machine, point, progress, tidy
 from shardsweep.errors import UserError, last_said
 from shardsweep.files import locked, read_checked, read_yaml, write_whole
 from shardsweep.grid import Grid, Point
@@ -109,7 +109,6 @@ def _is_free(folder: Path, wanted: Grid) -> bool:
 
 def run(folder: Path, profile: str, processors: int | None = None) -> bool:
     """Measures the points that have no result yet. Returns whether all have one now."""
-    probe.check_programs()
     folder = folder.resolve()
     whole = grid.load(folder / point.GRID_FILE)
     points = grid.points(whole)
