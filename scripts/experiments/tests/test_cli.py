@@ -45,6 +45,17 @@ def test_make_sweep_refuses_an_unknown_preset_before_it_builds_anything():
     assert done.stderr.startswith("sweep: error: no preset nope: ") and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("suite", ["nope", "dacapo", "dacapobach dacapochopin", "--check", "dacapobach\nnope"])
+def test_make_sweep_refuses_an_unknown_suite_before_it_builds_anything(suite):
+    done = subprocess.run(
+        [catalog.ROOT / "scripts" / "experiments" / "sweep.sh"], env={**os.environ, "SUITE": suite},
+        capture_output=True, text=True, check=False, timeout=20,
+    )  # fmt: skip
+    assert done.returncode == 1 and done.stdout == ""
+    said = " ".join(suite.split())
+    assert done.stderr == f"sweep: error: no suite {said}: there are shardsweep, dacapobach, dacapochopin\n"
+
+
 @pytest.fixture
 def make_sweep(checkout, tmp_path):
     """Runs sweep.sh in a checkout in which what it calls writes down that it was called, and fails where it is called with
@@ -54,11 +65,11 @@ def make_sweep(checkout, tmp_path):
     called = [f"scripts/building/{name}.sh" for name in ("jdk", "lusearch", "plugin")]
     called += ["scripts/experiments/venv.sh", "build/venv/bin/shardsweep"]
     script = "scripts/experiments/sweep.sh"
-    call = checkout([script, "configs/presets/quick.yml"], dict.fromkeys(called, body))
+    call = checkout([script, "configs/presets/quick.yml", "configs/suites.yml"], dict.fromkeys(called, body))
 
-    def run(*arguments, refused="nothing"):
+    def run(*arguments, refused="nothing", **variables):
         calls.unlink(missing_ok=True)
-        done = call(script, *arguments, REFUSED=refused)
+        done = call(script, *arguments, REFUSED=refused, **variables)
         return calls.read_text().splitlines(), done
 
     return run
@@ -74,6 +85,17 @@ def test_make_sweep_checks_its_arguments_before_it_builds_anything(make_sweep):
         "venv", check, "shardsweep plugins --preset quick", "jdk", "lusearch", "plugin some-plugin",
         "shardsweep sweep --preset quick --suite dacapobach",
     ]  # fmt: skip
+
+
+def test_make_sweep_takes_a_suite(make_sweep):
+    calls, done = make_sweep("--dry-run", SUITE="dacapobach")
+    assert done.returncode == 0, done.stderr
+    assert [line for line in calls if line.startswith("shardsweep sweep")] == [
+        "shardsweep sweep --preset quick --suite dacapobach --check --dry-run",
+        "shardsweep sweep --preset quick --suite dacapobach --dry-run",
+    ]
+    calls, _ = make_sweep(SUITE="")
+    assert "shardsweep sweep --preset quick" in calls
 
 
 def test_a_check_takes_what_make_makes_for_granted_and_nothing_else(shardsweep, tmp_path):
