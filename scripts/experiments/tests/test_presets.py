@@ -3,7 +3,7 @@
 
 import pytest
 
-from shardsweep import grid, presets
+from shardsweep import analysis, grid, presets
 
 PRESET = {
     "about": "Everything, many times.",
@@ -65,6 +65,16 @@ def test_experiments_may_be_missing_or_more():
     one, other = grid.check({"minheap": PRESET["minheap"]}, "a"), grid.check(PRESET, "b")
     assert presets.differences(one, other) == [presets.Difference("no perf-by-heap", True)]
     assert presets.differences(other, one) == [presets.Difference("perf-by-heap besides", False)]
+
+
+def test_growth_with_threads_is_tested_for_a_curve_where_a_preset_measures_it():
+    short = {}
+    for name in grid.presets():
+        minheap = grid.preset(name).minheap
+        if minheap and 1 < len(minheap.threads) < analysis.BENDABLE:
+            short[name] = minheap.threads
+    # That of half an hour measures fewer.
+    assert set(short) == {"quick"}
 
 
 def test_a_grid_of_the_users_own_is_told_in_its_own_words():
