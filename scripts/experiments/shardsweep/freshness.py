@@ -124,8 +124,8 @@ def recorded_origin(file: Path, of: str = COLLECTORS, builds: frozenset[str] | N
     """Where a result is from, of those builds if they are known, whose facts are in that file; unknown where it is not there, or
     does not say."""
     facts = read_json(file, "restore it") if file.is_file() else {}
-    revision, processor = facts.get("revision", UNKNOWN), facts.get("machine", {}).get("processor", UNKNOWN)
-    return origin([revision], [processor], of, builds)
+    on = {"processor": UNKNOWN, **facts.get("machine", {})}
+    return origin([facts.get("revision", UNKNOWN)], [machine.processor(on)], of, builds)
 
 
 def shown(revision: str) -> str:

@@ -20,10 +20,15 @@ from shardsweep.files import write_whole
 PACKAGES = ("running-ng", "snakemake", "scipy", "pandas")
 
 
+# What tells generations apart that have one name, and their lines in /proc/cpuinfo.
+GENERATION = {"family": "cpu family", "model": "model", "stepping": "stepping"}
+
+
 def host() -> dict:
     """The machine that this runs on."""
     return {
         "processor": _first("/proc/cpuinfo", "model name"),
+        **{name: _first("/proc/cpuinfo", line) for name, line in GENERATION.items()},
         "processors": os.cpu_count(),
         "memory": _memory(),
         "kernel": platform.release(),
@@ -31,6 +36,21 @@ def host() -> dict:
         "clock": _clock(),
         "huge pages": _chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
     }
+
+
+def processor(machine: dict) -> str:
+    """The processor of a machine, with its generation as far as that was recorded."""
+    return _processor(machine, "family", "model")
+
+
+def exact_processor(machine: dict) -> str:
+    """The same with its stepping: what two measurements are pooled by."""
+    return _processor(machine, *GENERATION)
+
+
+def _processor(machine: dict, *facts: str) -> str:
+    known = [f"{name} {machine[name]}" for name in facts if machine.get(name, "unknown") != "unknown"]
+    return " ".join([machine["processor"], *known])
 
 
 def record(file: Path, builds: list[str], suites: list[str]) -> None:

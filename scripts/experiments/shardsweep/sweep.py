@@ -275,6 +275,6 @@ def _origin(build: str, facts: dict, on: dict, jar: str | None) -> dict:
     revision = of_build.get("revision") or of_build.get("jvm") or facts["revision"]
     return {
         "commit": machine.short(revision, DIGITS),
-        "processor": on["processor"],
+        "processor": machine.processor(on),
         "jar": jar[:DIGITS] if jar else None,
     }

@@ -80,7 +80,8 @@ def test_a_disk_that_is_full_when_the_machine_is_recorded_leaves_no_half_of_it(t
     machine.record(file, ["hotspot-Serial"], ["shardsweep"])
     facts = json.loads(file.read_text())
     assert facts["machines"] == [machine.host()]
-    assert set(machine.host()) == {"processor", "processors", "memory", "kernel", "system", "clock", "huge pages"}
+    of_processor = {"processor", "family", "model", "stepping", "processors", "clock"}
+    assert set(machine.host()) == {*of_processor, "memory", "kernel", "system", "huge pages"}
     assert machine.host() == machine.host()
 
 
@@ -190,6 +191,8 @@ def test_a_build_is_of_the_revisions_beside_its_jvm_and_its_plugin(home, monkeyp
     assert not (home / "machine.json").exists()
     facts = {"revision": "the checkout's", "builds": {"hotspot-Serial": {"revision": None, "jvm": "new"}}}
     assert sweep._origin("hotspot-Serial", facts, {"processor": "Fast 1"}, None)["commit"] == "new"
+    of_generation = {"processor": "Fast 1", "family": "25", "model": "1", "stepping": "1"}
+    assert sweep._origin("ms-64k", facts, of_generation, None)["processor"] == "Fast 1 family 25 model 1"
 
 
 def test_results_do_not_depend_on_where_builds_are_kept(wanted, monkeypatch):
