@@ -5,6 +5,7 @@ import difflib
 import logging
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -194,6 +195,12 @@ def _has_same_jvm(one: str, other: str) -> bool:
         return subprocess.run(compare, capture_output=True, check=False).returncode != 1
     except FileNotFoundError:
         return True
+
+
+def place(folder: Path) -> str:
+    """A folder as it is called by a command in the checkout's root."""
+    whole = folder.resolve()
+    return shlex.quote(str(whole.relative_to(ROOT) if whole.is_relative_to(ROOT) else whole))
 
 
 def choose(names: list[str]) -> list[Build]:

@@ -23,9 +23,9 @@ MEASURES = (("wall", "Time", ()), ("peak_kib", "Peak resident memory", MEMORY_BY
 BOUND = "bump"
 
 
-def write(folder: Path, baseline: str) -> Path:
-    """Writes tables and plots of the folder's runs into it, and returns the file of the tables. Raises UserError if there
-    is no run."""
+def write(folder: Path, baseline: str, commands: str) -> Path:
+    """Writes tables and plots of the folder's runs into it, the tables under a line on their commands, and returns the file of
+    the tables. Raises UserError if there is no run."""
     rows = malloc_runs.read(folder)
     if rows.empty:
         raise UserError(f"{folder} has no measurement yet")
@@ -33,7 +33,7 @@ def write(folder: Path, baseline: str) -> Path:
     table = points[["wall", "peak_kib"]].median().reset_index()
     runs = sorted({points.size().min(), points.size().max()})
     head = f"Medians of {' to '.join(map(str, runs))} runs, relative to {baseline}. Below 1 is better. `{BOUND}` frees nothing.\n"
-    parts = [head]
+    parts = [f"{commands}\n", head]
     for column, title, left_out in MEASURES:
         relative = ratios(table[~table["program"].isin(left_out)], column, baseline)
         parts.append(f"## {title}\n\n" + "\n".join(_lines(relative)) + "\n")

@@ -88,10 +88,21 @@ def _run_mode(options: argparse.Namespace) -> None:
         print(f"malloc-bench: stopped after {options.minutes:g} minutes: the same command goes on", flush=True)
         return
     malloc_runs.mend(options.folder)
-    written = malloc_report.write(options.folder, options.baseline)
+    written = malloc_report.write(options.folder, options.baseline, commands(options.folder))
     if options.record:
         written = record(options.folder, options.baseline)
     print(f"malloc-bench: {written}")
+
+
+def commands(folder: Path, place: Path | None = None) -> str:
+    """What measured the runs of a folder, which is going to be at that place if at another one, and what makes its tables."""
+    rows = malloc_runs.read(folder)
+    shares = rows["operations"] / rows["program"].map(OPERATIONS)
+    share = f" --share {shares.median():.3g}" if len(rows) and shares.median() != 1 else ""
+    place = (place or folder).resolve()
+    script, at = "scripts/experiments/malloc-bench.sh", f" --folder {catalog.place(place)}"
+    to = " --record" if place == RECORDED else at
+    return f"Measured by `{script}{share}{to}`; these tables are made by `{script}{at} --report`."
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -185,7 +196,7 @@ def record(folder: Path, baseline: str) -> Path:
             shutil.copytree(RECORDED, new, dirs_exist_ok=True)
         for name in (malloc_runs.RESULTS, malloc_runs.FACTS):
             shutil.copyfile(folder / name, new / name)
-        malloc_report.write(new, baseline)
+        malloc_report.write(new, baseline, commands(new, RECORDED))
     return RECORDED / malloc_report.TABLES
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from shardsweep import analysis, draw, tables
+from shardsweep import analysis, catalog, draw, machine, tables
 from shardsweep.errors import UserError
 from shardsweep.figures import Figure, Series
 from shardsweep.files import replaced, write_whole
@@ -82,6 +82,12 @@ def by_heap(data: pd.DataFrame) -> Figure:
     return Figure("heaps", "A full collection by heap size", "heap, MiB", data["unit"].iloc[0], series, log_x=True)
 
 
+def command(what: str, plugin: str, folder: Path) -> str:
+    """What measures it and makes its tables, in a sentence."""
+    of = "" if plugin == "ms-64k" else f"PLUGIN={plugin} "
+    return f"Measured, and this table made, by `{of}TO={catalog.place(folder)} scripts/experiments/micro.sh {what}`."
+
+
 def main(work: Path, plugin: str, folder: Path) -> None:
     """Replaces the folder by the results, and prints the table. Raises UserError unless both collectors were measured."""
     paths = sorted(work.glob("*-*.json"), key=lambda path: path.stat().st_mtime)
@@ -90,7 +96,7 @@ def main(work: Path, plugin: str, folder: Path) -> None:
     if len(measured) != 2 or plugin not in measured:
         found = ", ".join(sorted(measured)) or "nothing"
         raise UserError(f"{work} has results of {found}, not of {plugin} and another")
-    text = tables.markdown(table(data, plugin))
+    text = f"{command(work.name, plugin, folder)}\n\n{tables.markdown(table(data, plugin))}"
     with replaced(folder) as new:
         data.round(3).to_csv(new / "results.csv", index=False)
         write_whole(new / "tables.md", text)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from shardsweep import catalog, grid, point, progress, report, sweep, tidy
+from shardsweep import catalog, grid, machine, point, progress, report, sweep, tidy
 from shardsweep.errors import UserError
 from shardsweep.files import replaced, write_whole
 
@@ -35,7 +35,7 @@ def record(name: str, folders: list[Path], results: Path = RESULTS) -> Path:
         write_whole(new / point.GRID_FILE, grid.dump(whole))
         write_whole(new / sweep.NOTES, json.dumps(notes, indent=1))
         write_whole(new / sweep.MACHINE, json.dumps(_facts(facts), indent=1))
-        report.write(new)
+        report.write(new, f"{results.name}/{name}")
     return target
 
 
@@ -107,7 +107,7 @@ def _check_alike(facts: list[dict]) -> None:
     """Raises UserError where sweeps were measured on or with different things, and names the first of these."""
     found: dict[str, set[str]] = {}
     for one in facts:
-        found.setdefault("processors", set()).update(machine["processor"] for machine in one["machines"])
+        found.setdefault("processors", set()).update(map(machine.exact_processor, one["machines"]))
         found.setdefault("java", set()).add(" ".join(one["java"].split()))
         for suite, digest in one.get("jars", {}).items():
             found.setdefault(f"jars of suite {suite}", set()).add(digest)
@@ -121,7 +121,7 @@ def _check_alike(facts: list[dict]) -> None:
 
 def _facts(sweeps: dict[str, dict]) -> dict:
     """What the data set was measured on and with: the facts of the first sweep, all machines, and each sweep's commit."""
-    machines = [machine for facts in sweeps.values() for machine in facts["machines"]]
-    different = [machine for place, machine in enumerate(machines) if machine not in machines[:place]]
+    machines = [one for facts in sweeps.values() for one in facts["machines"]]
+    different = [one for place, one in enumerate(machines) if one not in machines[:place]]
     sittings = {name: facts["revision"] for name, facts in sweeps.items()}
     return {**next(iter(sweeps.values())), "machines": different, "sittings": sittings}

@@ -16,6 +16,7 @@ from plotly.offline import get_plotlyjs
 
 from shardsweep import (
     analysis,
+    catalog,
     draw,
     figures,
     grid,
@@ -101,8 +102,27 @@ def _cells(table: pd.DataFrame, experiment: grid.Performance) -> pd.DataFrame:
     return table[wanted & (table["threads"].isin(threads) | (table["threads"].isna() & (0 in experiment.threads)))]
 
 
-def write(folder: Path) -> tuple[list[Section], Path]:
-    """Makes tables, plots and page of what is measured in a sweep's folder. Returns the sections and the page."""
+@dataclass(frozen=True)
+class Commands:
+    """What measured a folder, and what makes its tables."""
+
+    measured: str
+    tables: str
+
+
+def commands(place: str) -> Commands:
+    """The commands of a folder at that place. What is recorded below `results/` was measured in a folder of its own."""
+    recorded = place.startswith("results/")
+    out = f"build/sweeps/{Path(place).name}" if recorded else place
+    return Commands(
+        f"build/venv/bin/shardsweep sweep --grid {place}/grid.yml --out {out}",
+        f"build/venv/bin/shardsweep report {place}",
+    )
+
+
+def write(folder: Path, place: str | None = None) -> tuple[list[Section], Path]:
+    """Makes tables, plots and page of what is measured in a sweep's folder, which is going to be at that place if at another
+    one. Returns the sections and the page."""
     whole = grid.load(folder / point.GRID_FILE)
     table, notes = sweep.results(folder)
     found = sections(whole, table, notes)
@@ -110,16 +130,19 @@ def write(folder: Path) -> tuple[list[Section], Path]:
     for section in found:
         for figure in section.figures:
             draw.files(figure, folder / PLOTS)
-    write_whole(folder / TABLES, text(found, table))
+    write_whole(folder / TABLES, text(found, table, place or catalog.place(folder)))
     page = folder / PAGE
     write_whole(page, _page(folder, whole, found, table, notes))
     return found, page
 
 
-def text(found: list[Section], table: pd.DataFrame) -> str:
-    """The tables of some sections in Markdown, under a line on noise if there is any."""
+def text(found: list[Section], table: pd.DataFrame, place: str) -> str:
+    """The tables of some sections in Markdown, under the commands of their folder at that place, and a line on noise if there
+    is any."""
+    one = commands(place)
+    head = [f"Measured by `{one.measured}`; these tables are made by `{one.tables}`.", *_noise(table)]
     return "\n".join(
-        [*(f"{line}\n" for line in _noise(table)), *(tables.markdown(one) for each in found for one in each.tables)]
+        [*(f"{line}\n" for line in head), *(tables.markdown(one) for each in found for one in each.tables)]
     )
 
 

@@ -50,23 +50,25 @@ def test_the_ratio_is_that_of_the_medians_over_jvms_and_the_verdict_that_of_its_
             name = f"{collector}-1-{turn + 1}"
             write(work, name, {each: values[turn] for each, values in medians.items()}, 2 * turn + age)
     lines = table(work, tmp_path / "to")
-    assert lines[2] == "| benchmark | variant | Serial | ms-64k | ratio | low | high | that is |"
+    command = f"TO={tmp_path / 'to'} scripts/experiments/micro.sh work"
+    assert lines[0] == f"Measured, and this table made, by `{command}`."
+    assert lines[4] == "| benchmark | variant | Serial | ms-64k | ratio | low | high | that is |"
     assert (tmp_path / "to" / "machine.json").read_text() == "what it ran on"
-    assert lines[4:7] == [
+    assert lines[6:9] == [
         "| first MAP | 1 | 10.00 | 30.00 | 3.00 | 1.25 | 3.44 | more |",
         "| second MAP | 1 | 4.00 | 3.00 | 0.75 | 0.75 | 0.75 | less |",
         "| third MAP | 1 | 1.20 | 1.20 | 1.00 | 0.64 | 1.50 | undecided |",
     ]
     held = f"{analysis.ratio_confidence(3):.0%}".replace("%", " %")
-    assert lines[8].startswith("Medians over 3 JVMs") and f"holds the true one in {held} of cases" in lines[8]
+    assert lines[10].startswith("Medians over 3 JVMs") and f"holds the true one in {held} of cases" in lines[10]
 
 
 def test_one_jvm_alone_has_no_verdict(work, tmp_path):
     write(work, "Serial-1-1", {"first": 10.0}, 1)
     write(work, "ms-64k-1-1", {"first": 30.0}, 2)
     lines = table(work, tmp_path / "to")
-    assert lines[4] == "| first MAP | 1 | 10.00 | 30.00 | 3.00 |  |  |  |"
-    assert lines[6] == "Medians of the iterations of one JVM."
+    assert lines[6] == "| first MAP | 1 | 10.00 | 30.00 | 3.00 |  |  |  |"
+    assert lines[8] == "Medians of the iterations of one JVM."
 
 
 def test_results_stay_where_a_collector_is_missing(work, tmp_path):

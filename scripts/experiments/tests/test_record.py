@@ -9,11 +9,13 @@ from shardsweep import grid, point, progress, record, report, sweep, tidy
 from shardsweep.errors import UserError
 
 GRID = grid.check({"minheap": {"builds": ["ms-64k"], "threads": [1, 2]}}, "here")
+GENERATION = {"processor": "Fast", "family": "25", "model": "1", "stepping": "1"}
 FACTS = {"machines": [], "java": "17", "revision": "abc", "packages": {}, "builds": {}}
 
 
 def swept(folder, *minheaps, **changed):
     """The folder of a sweep in which so many of its points are measured, with some facts of its own."""
+    machine = changed.get("machines", [{"processor": "Fast 1"}])[0]
     folder.mkdir(parents=True)
     (folder / "grid.yml").write_text(grid.dump(GRID))
     (folder / "machine.json").write_text(json.dumps({**FACTS, **changed}))
@@ -26,7 +28,7 @@ def swept(folder, *minheaps, **changed):
         }  # fmt: skip
         file = point.result_file(folder, each)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({"rows": [row], "notes": [], "machine": {"processor": "Fast 1"}}))
+        file.write_text(json.dumps({"rows": [row], "notes": [], "machine": machine}))
     return folder
 
 
@@ -110,6 +112,14 @@ def test_an_interruption_leaves_the_data_set_as_it_was(tmp_path, monkeypatch):
     ("one", "other", "said"),
     [
         ({"java": "17\nA"}, {"java": "18\nA"}, "different java, 17 A and 18 A"),
+        (
+            {"machines": [{**GENERATION, "model": "1"}]}, {"machines": [{**GENERATION, "model": "17"}]},
+            "different processors, Fast family 25 model 1 stepping 1 and Fast family 25 model 17 stepping 1",
+        ),
+        (
+            {"machines": [GENERATION]}, {"machines": [{"processor": "Fast"}]},
+            "different processors, Fast and Fast family 25 model 1 stepping 1",
+        ),
         ({"jars": {"ours": "ab"}}, {"jars": {"ours": "cd"}}, "different jars of suite ours, ab and cd"),
         (
             {"builds": {"ms-64k": {"revision": "abc"}}}, {"builds": {"ms-64k": {"revision": "def"}}},
@@ -131,6 +141,18 @@ def test_sittings_of_other_code_are_not_pooled(tmp_path, one, other, said):
     assert not (tmp_path / "results").exists()
     target = record.record("minheap", [first, same], tmp_path / "results")
     assert sweep.read_machine(target)["sittings"] == {"first": "abc", "same": "abc"}
+
+
+def test_sittings_are_pooled_whose_kernels_differ(tmp_path):
+    folders = [
+        swept(tmp_path / kernel, 3, 4, machines=[{**GENERATION, "kernel": kernel}]) for kernel in ("6.1", "6.18")
+    ]
+    target = record.record("minheap", folders, tmp_path / "results")
+    assert [one["kernel"] for one in sweep.read_machine(target)["machines"]] == ["6.1", "6.18"]
+    assert set(tidy.read(target / "results.csv")["processor"]) == {"Fast family 25 model 1"}
+    first = (target / "tables.md").read_text().splitlines()[0]
+    assert "sweep --grid results/minheap/grid.yml --out build/sweeps/minheap`" in first
+    assert "`build/venv/bin/shardsweep report results/minheap`" in first
 
 
 def test_sittings_have_names_of_their_own(tmp_path):
