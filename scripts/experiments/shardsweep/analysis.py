@@ -18,10 +18,9 @@ BENDABLE = 6
 RESAMPLES = 5000
 # What an interval leaves out at either end.
 TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
-# Of fewer samples not even the range holds the median as often as that.
+# Of fewer samples not even the range holds the median as often as that: no verdict is made of them.
 FEW = 6
-# Pairs of samples of a simulation, and resamples of each.
-SIMULATED = 1000
+TOO_FEW = "too few"
 # The intervals of a report are the same each time it is made from the same table.
 SEED = 20230201
 
@@ -123,47 +122,66 @@ def confidence(samples: int) -> float:
     return float(1 - 2 * stats.binom.cdf(_place(samples) - 1, samples, 0.5))
 
 
+# What is one run of each build, in turn, among the rows of a cell: what the machine did meanwhile meets all of them.
+BLOCK = ["sitting", "factor", "invocation"]
+
+
+def by_block(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the number of the block that each is of as their index."""
+    return rows.set_index(rows.groupby(BLOCK, dropna=False).ngroup().to_numpy())
+
+
 def ratio_of_medians(values: Sequence[float], baseline: Sequence[float]) -> Interval:
-    """The median of `values` over that of `baseline`, with a percentile-bootstrap interval: the two are resampled
-    independently."""
-    above, below = np.asarray(values, dtype=float), np.asarray(baseline, dtype=float)
-    smallest, ends = min(len(above), len(below)), (float("nan"), float("nan"))
+    """The median of `values` over that of `baseline`, each by block, of the blocks that both have. Blocks are resampled for
+    the percentile-bootstrap interval, so that a drift of the machine's speed does not count as a difference."""
+    return mean_of_ratios([(values, baseline)])
+
+
+def mean_of_ratios(cells: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Interval:
+    """The geometric mean over some cells of what `ratio_of_medians` has of each. The cells are resampled independently. Its
+    sample is the smallest number of blocks."""
+    pairs = [_paired(*cell) for cell in cells]
+    smallest = min(len(values) for values, _ in pairs)
+    if not smallest:
+        return Interval(float("nan"), float("nan"), float("nan"), 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        estimate = float(np.median(above) / np.median(below)) if smallest else float("nan")
-        if smallest > 1:
-            ends = _ends(_resampled(tuple(above)) / _resampled(tuple(below), len(above)))
-    return Interval(estimate, *ends, smallest)
+        estimate = float(np.prod([np.median(above) / np.median(below) for above, below in pairs]) ** (1 / len(pairs)))
+        if smallest < 2:
+            return Interval(estimate, float("nan"), float("nan"), smallest)
+        ratios = [_medians(above, place) / _medians(below, place) for place, (above, below) in enumerate(pairs)]
+        return Interval(estimate, *interval_ends(np.prod(ratios, axis=0) ** (1 / len(pairs))), smallest)
+
+
+def _paired(*samples: Sequence[float]) -> list[tuple[float, ...]]:
+    """Samples of the blocks that all have, in the same order."""
+    series = [pd.Series(each, dtype=float) for each in samples]
+    blocks = functools.reduce(lambda one, other: one.intersection(other), (each.index for each in series))
+    return [tuple(each.loc[blocks]) for each in series]
 
 
 @functools.lru_cache(maxsize=512)
-def _resampled(values: tuple[float, ...], behind: int = 0) -> np.ndarray:
-    """The medians of bootstrap samples. Where the sample stands behind another one in a statistic, it has the random
-    numbers that follow those of the `behind` values of that: the two are independent."""
-    chance, size = np.random.default_rng(SEED), len(values)
-    if behind:
-        chance.integers(0, behind, (RESAMPLES, behind))
-    return np.median(np.asarray(values, dtype=float)[chance.integers(0, size, (RESAMPLES, size))], axis=1)
+def _medians(values: tuple[float, ...], place: int) -> np.ndarray:
+    """The medians of the resamples: those of two samples of the same blocks are of the same draws."""
+    return np.median(np.asarray(values)[draws(len(values), place)], axis=1)
 
 
-def _ends(resampled: np.ndarray) -> tuple[float, float]:
-    """The ends of a percentile interval: the bias-corrected ones are undefined for samples without variation. The end
-    of a ratio whose resampled baseline was zero is infinite: there is none."""
-    ends = np.quantile(resampled, TAILS)
+@functools.lru_cache(maxsize=64)
+def draws(blocks: int, place: int = 0) -> np.ndarray:
+    """Which of so many blocks the resamples have; of different places they are independent."""
+    return np.random.default_rng([SEED, place]).integers(0, blocks, (RESAMPLES, blocks))
+
+
+def interval_ends(resampled: np.ndarray) -> tuple[float, float]:
+    """The ends of a percentile interval: the bias-corrected ones are undefined for samples without variation. An infinite
+    end, as of a ratio whose resampled baseline was zero, is none."""
+    with np.errstate(invalid="ignore"):
+        ends = np.quantile(resampled, TAILS)
     return tuple(float(end) if np.isfinite(end) else float("nan") for end in ends)
 
 
-@functools.cache
-def ratio_confidence(samples: int) -> float:
-    """How often the interval of the ratio of the medians of two samples, of so many each, holds the true one: of few,
-    by simulation with samples of a normal distribution."""
-    if samples >= FEW:
-        return CONFIDENCE
-    chance = np.random.default_rng(SEED)
-    drawn = chance.normal(100, 1, (2, SIMULATED, samples))
-    places = chance.integers(0, samples, (2, SIMULATED, samples))
-    values, baseline = (np.median(of[:, place], axis=2) for of, place in zip(drawn, places, strict=True))
-    low, high = np.quantile(values / baseline, TAILS, axis=1)
-    return float(np.mean((low <= 1) & (high >= 1)))
+def ratio_confidence(blocks: int) -> float:
+    """How often the interval of the ratio of medians of so many blocks holds the true one: that of few is their range."""
+    return CONFIDENCE if blocks >= FEW else confidence(blocks)
 
 
 def summary(table: pd.DataFrame, metric: str, by: list[str]) -> pd.DataFrame:
@@ -182,22 +200,28 @@ CELL = ["benchmark", "threads", "heap"]
 def relative(table: pd.DataFrame, metric: str, baseline: str) -> pd.DataFrame:
     """Every build's median over that of `baseline`, cell by cell (benchmark, threads, heap).
 
-    A cell that one of the two could not run, or whose baseline is zero, has no row. The baseline's own ratio is 1 by
-    definition and has no interval.
+    A cell that one of the two could not run, or in no block of which both ran, or whose baseline is zero, has no row.
+    The baseline's own ratio is 1 by definition and has no interval.
     """
-    chosen = table[table["metric"] == metric].dropna(subset=["value"])
-    samples = {key: group["value"].to_numpy() for key, group in chosen.groupby(["build", *CELL], dropna=False)}
+    by_cell = samples(table, metric)
     rows = []
-    for (build, *cell), values in samples.items():
-        reference = samples.get((baseline, *cell))
-        if reference is None or np.median(reference) == 0:
+    for (build, *cell), values in by_cell.items():
+        reference = by_cell.get((baseline, *cell))
+        if reference is None:
             continue
         if build == baseline:
             found = Interval(1.0, float("nan"), float("nan"), len(values))
         else:
             found = ratio_of_medians(values, reference)
-        rows.append((build, *cell, found.estimate, found.low, found.high, found.samples))
+        if np.median(reference) > 0 and found.samples:
+            rows.append((build, *cell, found.estimate, found.low, found.high, found.samples))
     return pd.DataFrame(rows, columns=["build", *CELL, "ratio", "low", "high", "samples"])
+
+
+def samples(table: pd.DataFrame, metric: str) -> dict[tuple, pd.Series]:
+    """The values of one metric by block, for each build and cell."""
+    chosen = by_block(table[table["metric"] == metric].dropna(subset=["value"]))
+    return {key: group["value"].astype(float) for key, group in chosen.groupby(["build", *CELL], dropna=False)}
 
 
 # What two builds may differ by and still be called equal.
@@ -213,6 +237,11 @@ def verdict(low: float, high: float) -> str:
     if high < 1:
         return "less"
     return "more" if low > 1 else "undecided"
+
+
+def verdict_of(ratio: Interval) -> str:
+    """What a ratio says whose interval is by bootstrap: that of fewer than `FEW` blocks is no interval of `CONFIDENCE`."""
+    return TOO_FEW if ratio.samples < FEW else verdict(ratio.low, ratio.high)
 
 
 def common(ratios: pd.DataFrame) -> pd.DataFrame:
@@ -277,6 +306,11 @@ def noisy(noise: dict[str, float]) -> dict[str, float]:
 
 
 MINHEAP_POINT = ["benchmark", "build", "threads"]
+
+
+def thread_key(threads) -> int:
+    """The number of threads as notes have it: 0 where it is the benchmark's own."""
+    return 0 if pd.isna(threads) else int(threads)
 
 
 def agree(low: float, high: float) -> bool:

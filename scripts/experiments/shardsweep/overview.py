@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from shardsweep import analysis, draw, figures
+from shardsweep import analysis, draw, figures, thresholds
 
 # The measurements that have a plot, of `figures.METRICS`, in this order. Where latencies were measured they are what the
 # benchmark is for.
@@ -54,7 +54,7 @@ def _cells(last: pd.DataFrame) -> Iterable[dict]:
 
 def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
     """The minheaps of each benchmark, a plot for each number of threads."""
-    rows = table[table["metric"] == "minheap"]
+    rows = thresholds.minheaps(table)
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
         panels = [
             _panel(group, "minheap", f"Minheap, {figures.threads_named(threads)}", "MiB")
@@ -66,11 +66,17 @@ def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
 
 
 def _panel(cell: pd.DataFrame, metric: str, title: str, unit: str) -> dict:
-    """Medians and their intervals, and the same of the ratios to each build; a missing end of an interval is None."""
-    rows = cell[cell["metric"] == metric].dropna(subset=["value"])
-    samples = {build: group["value"].to_numpy(dtype=float) for build, group in rows.groupby("build", sort=False)}
+    """Medians and their intervals, and the same of the ratios to each build, with what these say; a missing end of an interval
+    is None."""
+    rows = analysis.by_block(cell[cell["metric"] == metric].dropna(subset=["value"]))
+    samples = {build: group["value"].astype(float) for build, group in rows.groupby("build", sort=False)}
     medians = {build: analysis.median(values) for build, values in samples.items()}
     builds = sorted(samples, key=lambda build: (medians[build].estimate, build))
+    ratios = {
+        baseline: [analysis.ratio_of_medians(samples[build], values) for build in builds]
+        for baseline, values in samples.items()
+        if medians[baseline].estimate > 0
+    }
     return {
         "title": title,
         "unit": unit,
@@ -80,17 +86,26 @@ def _panel(cell: pd.DataFrame, metric: str, title: str, unit: str) -> dict:
         "ratios": {
             baseline: [
                 # Its own ratio is 1 by definition.
-                [1, None, None] if build == baseline else _numbers(analysis.ratio_of_medians(samples[build], values))
-                for build in builds
+                [1, None, None] if build == baseline else _numbers(ratio)
+                for build, ratio in zip(builds, found, strict=True)
             ]
-            for baseline, values in samples.items()
-            if medians[baseline].estimate > 0
+            for baseline, found in ratios.items()
+        },
+        "verdicts": {
+            baseline: ["" if build == baseline else _said(ratio) for build, ratio in zip(builds, found, strict=True)]
+            for baseline, found in ratios.items()
         },
     }
 
 
 def _numbers(found: analysis.Interval) -> list[float | None]:
-    return [found.estimate, *(None if np.isnan(end) else end for end in (found.low, found.high))]
+    return [None if np.isnan(each) else each for each in (found.estimate, found.low, found.high)]
+
+
+def _said(ratio: analysis.Interval) -> str:
+    """The verdict on a ratio, of how many blocks, and the confidence of its interval."""
+    confidence = "" if np.isnan(ratio.low) else f", {analysis.ratio_confidence(ratio.samples):.0%}"
+    return f"{analysis.verdict_of(ratio)}, n = {ratio.samples}{confidence}"
 
 
 def _scatters(last: pd.DataFrame) -> Iterable[dict]:

@@ -188,19 +188,74 @@ def test_ratio_interval_of_clearly_different_samples_excludes_one():
     assert found.high < 1
 
 
-def test_intervals_of_ratios_are_those_of_the_percentile_bootstrap():
+def test_intervals_of_ratios_are_those_of_the_paired_percentile_bootstrap():
     generator = np.random.default_rng(2)
-    values, baseline = generator.normal(100, 9, 7), generator.normal(90, 5, 12)
+    values, baseline = generator.normal(100, 9, 12), generator.normal(90, 5, 12)
 
     def ratio(one, other, axis):
         return np.median(one, axis=axis) / np.median(other, axis=axis)
 
     wanted = stats.bootstrap(
-        (values, baseline), ratio, n_resamples=analysis.RESAMPLES, vectorized=True, method="percentile",
-        rng=np.random.default_rng(analysis.SEED),
+        (values, baseline), ratio, n_resamples=analysis.RESAMPLES, vectorized=True, method="percentile", paired=True,
+        rng=np.random.default_rng([analysis.SEED, 0]),
     ).confidence_interval  # fmt: skip
     found = analysis.ratio_of_medians(values, baseline)
     assert (found.low, found.high) == (wanted.low, wanted.high)
+
+
+def drifting(chance, blocks, ratio, noise, drift):
+    """Two samples of a ratio, whose blocks ran on a machine whose speed differs by up to `drift` either way."""
+    speed = np.exp(chance.uniform(-drift, drift, blocks))
+    return [speed * middle * np.exp(chance.normal(0, noise, blocks)) for middle in (100 * ratio, 100)]
+
+
+def test_a_drift_of_the_machine_is_no_difference_of_the_builds():
+    chance = np.random.default_rng(7)
+    values, baseline = drifting(chance, 10, 1.1, 0.01, 0.3)
+    found = analysis.ratio_of_medians(values, baseline)
+    assert 1 < found.low < 1.1 < found.high < 1.2 and analysis.verdict_of(found) == "more"
+    # The same samples without their blocks: the builds are not told apart.
+    apart = [np.median(each[chance.integers(0, 10, (5000, 10))], axis=1) for each in (values, baseline)]
+    low, high = np.quantile(apart[0] / apart[1], analysis.TAILS)
+    assert low < 1 < high and high - low > 5 * (found.high - found.low)
+
+
+@pytest.mark.parametrize("drift", [0, 0.3])
+@pytest.mark.parametrize("blocks", [2, 3, 5, 6, 10])
+def test_the_interval_of_a_ratio_holds_the_true_one_as_often_as_is_said(blocks, drift):
+    chance = np.random.default_rng(4)
+    found = [analysis.ratio_of_medians(*drifting(chance, blocks, 1.1, 0.05, drift)) for _ in range(500)]
+    held = np.mean([each.low <= 1.1 <= each.high for each in found])
+    # Of many blocks that drift it holds the true one more often, not less.
+    assert held >= analysis.ratio_confidence(blocks) - 0.04
+    assert held <= analysis.ratio_confidence(blocks) + 0.05
+    assert (analysis.ratio_confidence(blocks) < 0.95) == (blocks < analysis.FEW)
+    assert {analysis.verdict_of(each) == "too few" for each in found} == {blocks < analysis.FEW}
+
+
+def test_a_ratio_is_of_the_blocks_that_both_builds_have():
+    whole = [("a", 10, 100 + place, place) for place in range(4)] + [("b", 10, 50, 2), ("b", 10, 50, 3)]
+    table = tidy.frame([row(*each[:3], invocation=each[3]) for each in [*whole, ("b", 10, 1, 7)]])
+    ratios = analysis.relative(table, "time.total", "a").set_index("build")
+    assert (ratios.loc["b", "ratio"], ratios.loc["b", "samples"]) == (50 / 102.5, 2)
+    none = tidy.frame([row("a", 10, 100), row("b", 10, 50, invocation=1)])
+    assert list(analysis.relative(none, "time.total", "a")["build"]) == ["a"]
+
+
+def test_blocks_of_two_sittings_are_apart():
+    rows = [{**row(build, 10, value), "sitting": of} for of, value in (("x", 1), ("y", 9)) for build in ("a", "b")]
+    by_cell = analysis.samples(tidy.frame(rows), "time.total")
+    assert [list(each.index) for each in by_cell.values()] == [[0, 1], [0, 1]]
+
+
+def test_a_mean_of_ratios_is_that_of_its_cells_and_has_their_spread():
+    chance = np.random.default_rng(5)
+    cells = [drifting(chance, 8, ratio, 0.02, 0.3) for ratio in (0.5, 2, 1.331)]
+    found = analysis.mean_of_ratios(cells)
+    each = [analysis.ratio_of_medians(*cell) for cell in cells]
+    assert found.estimate == pytest.approx(stats.gmean([one.estimate for one in each])) and found.samples == 8
+    assert found.low < 1.1 < found.high
+    assert found.high / found.low < min(one.high / one.low for one in each)
 
 
 @pytest.mark.parametrize("samples", [2, 3, 5, 6, 7, 8, 9, 12, 20, 41])
@@ -215,16 +270,6 @@ def test_the_interval_of_a_median_holds_the_true_one_as_often_as_is_said(samples
     else:
         wanted = stats.quantile_test(drawn[0], p=0.5).confidence_interval(analysis.CONFIDENCE)
         assert (found[0].low, found[0].high) == (wanted.low, wanted.high)
-
-
-def test_the_interval_of_a_ratio_of_few_samples_holds_the_true_one_as_often_as_is_said():
-    chance = np.random.default_rng(4)
-    assert analysis.ratio_confidence(6) == 0.95 and analysis.ratio_confidence(2) < analysis.ratio_confidence(3) < 0.95
-    for samples in (2, 3, 5):
-        pairs = chance.normal(100, 5, (400, 2, samples))
-        found = [analysis.ratio_of_medians(*pair) for pair in pairs]
-        held = np.mean([each.low <= 1 <= each.high for each in found])
-        assert held == pytest.approx(analysis.ratio_confidence(samples), abs=0.06)
 
 
 @pytest.mark.parametrize(

@@ -24,16 +24,23 @@ def times(build, values, metric="time.total", heap=50):
 
 
 def test_builds_are_sorted_and_have_intervals_and_ratios_to_each_other():
-    table = tidy.frame([*times("slow", [200.0, 220, 210]), *times("fast", [100.0, 110, 105]), *times("once", [150.0])])
+    table = tidy.frame([*times("slow", [200.0, 220, 210]), *times("fast", [100.0, 110, 105]), *times("once", [160.0])])
     (cell,) = overview.data(table)["cells"]
     assert cell["name"] == "lusearch, 24 threads, 50 MiB"
     (panel,) = cell["panels"]
     assert (panel["title"], panel["unit"]) == ("Total time", "ms")
     assert panel["builds"] == ["fast", "once", "slow"] and panel["samples"] == [3, 1, 3]
-    assert panel["values"] == [[105, 100, 110], [150, None, None], [210, 200, 220]]
+    assert panel["values"] == [[105, 100, 110], [160, None, None], [210, 200, 220]]
     of_fast = panel["ratios"]["fast"]
-    assert of_fast[0] == [1, None, None] and of_fast[1] == [150 / 105, None, None]
-    assert of_fast[2][0] == 2 and 200 / 110 <= of_fast[2][1] < 2 < of_fast[2][2] <= 2.2
+    assert of_fast[0] == [1, None, None] and of_fast[1] == [1.6, None, None], "of the first block"
+    assert of_fast[2][0] == 2 and of_fast[2][1:] == [2, 2], "in each block one took twice the time of the other"
+    assert panel["verdicts"]["fast"] == ["", "too few, n = 1", "too few, n = 3, 75%"]
+
+
+def test_verdicts_are_those_of_the_tables():
+    table = tidy.frame([*times("slow", [200.0 + each for each in range(6)]), *times("fast", [100.0] * 6)])
+    (panel,) = overview.data(table)["cells"][0]["panels"]
+    assert panel["verdicts"] == {"fast": ["", "more, n = 6, 95%"], "slow": ["less, n = 6, 95%", ""]}
 
 
 def test_intervals_are_those_of_the_tables():

@@ -12,7 +12,8 @@ const text = (value) => (value === null ? "" : Number(value.toPrecision(4)).toSt
 function shown(panel) {
   const relative = baseline !== null && panel.ratios[baseline];
   const points = panel.builds.map((build, place) => ({
-    build, samples: panel.samples[place], of: relative ? relative[place] : panel.values[place],
+    build, of: relative ? relative[place] : panel.values[place],
+    said: (relative && panel.verdicts[baseline][place]) || `n = ${panel.samples[place]}`,
   }));
   return { relative: Boolean(relative), points: points.sort((a, b) => b.of[0] - a.of[0]) };
 }
@@ -28,7 +29,7 @@ function drawPanel(place, panel) {
       line: { color: "black", width: points.map((point) => (point.build === baseline ? 2 : 0)) },
     },
     error_x: { type: "data", symmetric: false, array: distance(high, 1), arrayminus: distance(low, -1), thickness: 1.5, width: 4 },
-    text: points.map((point, i) => `${text(x[i])}${low[i] === null ? "" : ` (${text(low[i])} to ${text(high[i])})`}, n = ${point.samples}`),
+    text: points.map((point, i) => `${text(x[i])}${low[i] === null ? "" : ` (${text(low[i])} to ${text(high[i])})`}, ${point.said}`),
     hovertemplate: "%{y}: %{text}<extra></extra>",
   };
   const layout = {
