@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from shardsweep import analysis
+from shardsweep import analysis, thresholds
 
 # Metric, title, unit: those of the report's figures 3 to 6 and 7 to 10, then those that the report does not have.
 METRICS = [
@@ -73,15 +73,17 @@ def timed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def minheap(table: pd.DataFrame) -> list[Figure]:
-    """Minheap by threads, a figure per benchmark; with the least-squares line of each build that is not a curve."""
+    """Minheap by threads, a figure per benchmark; with the least-squares line of each build that is not a curve. Where there
+    are several searches of a point, the bars reach from the least to the greatest."""
     found = []
-    rows = table[(table["metric"] == "minheap") & table["value"].notna() & table["threads"].notna()]
+    rows = thresholds.minheaps(table).dropna(subset=["value", "threads"])
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
         series = []
         for build, group in of_benchmark.groupby("build", sort=False):
-            points = group.groupby("threads")["value"]
+            points = group.groupby("threads")
             x = [int(threads) for threads in points.groups]
-            series.append(Series(build, x, _floats(points.median()), _floats(points.min()), _floats(points.max())))
+            ends = (_floats(points["low"].min()), _floats(points["high"].max()))
+            series.append(Series(build, x, _floats(points["value"].median()), *ends))
             line = analysis.least_squares(group["threads"], group["value"])
             if line and not line.is_curve:
                 ends = [x[0], x[-1]]

@@ -11,7 +11,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from shardsweep import catalog, grid, inputs, machine, minheap, probe
+from shardsweep import catalog, grid, inputs, machine, minheap, probe, thresholds
 from shardsweep.catalog import Build
 from shardsweep.errors import UserError
 from shardsweep.files import read_json, write_whole
@@ -76,12 +76,17 @@ def _minheap(folder: Path, point: Point, experiment: Minheap, build: Build) -> t
     # The next smaller heap was not too small as such, but too slow for a limit.
     if found.bound_by in (Outcome.TIMEOUT, Outcome.OVERHEAD):
         rows.append({**keys, "metric": f"minheap.by-{found.bound_by}", "value": 1, "unit": "runs"})
-    return [*rows, *_trial_rows(keys, tried)], notes
+    # The path of a search alone is no sample: its sizes follow from how the runs before ended.
+    return [*rows, *(_trial_rows(keys, tried) if experiment.trials else [])], notes
 
 
 def _trial_rows(keys: dict, tried: list[tuple[int, Outcome]]) -> list[dict]:
-    """How many runs passed and failed in each heap size, of those that say anything about memory."""
-    kinds = (("trial.passed", {Outcome.PASSED}), ("trial.failed", minheap.TOO_SMALL))
+    """How many runs passed, failed and took too long in each heap size, of those that say anything about memory."""
+    kinds = (
+        (thresholds.PASSED, {Outcome.PASSED}),
+        (thresholds.FAILED, minheap.TOO_SMALL - {Outcome.TIMEOUT}),
+        (thresholds.TIMED_OUT, {Outcome.TIMEOUT}),
+    )
     return [
         {**keys, "heap": heap, "metric": metric, "unit": "runs",
          "value": sum(1 for each, outcome in tried if each == heap and outcome in outcomes)}

@@ -7,12 +7,15 @@ Fisher's information): without the penalty the width would be 0 where all runs a
 Intervals are those of the profile likelihood.
 """
 
+import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy import optimize, special, stats
 
-from shardsweep.analysis import CONFIDENCE, Interval
+from shardsweep.analysis import CONFIDENCE, MINHEAP_POINT, Interval, thread_key
 
 # How far the penalised likelihood falls from its maximum to the ends of an interval.
 FALL = stats.chi2.ppf(CONFIDENCE, 1) / 2
@@ -25,6 +28,68 @@ def can_be_found(passed: Sequence[int], failed: Sequence[int]) -> bool:
     once. One run a size is the path of a search, whose sizes follow from how the runs before ended."""
     runs = np.add(passed, failed)
     return bool(np.sum(passed) > 0 and np.sum(failed) > 0 and np.max(runs) > 1)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How many runs of one build passed in each heap size and how many did not, of which some `timed_out`."""
+
+    heaps: tuple[int, ...]
+    passed: tuple[int, ...]
+    failed: tuple[int, ...]
+    timed_out: int
+
+    def heap(self, share: float) -> Interval:
+        """The heap in which that share of all runs pass."""
+        return _heap(self.heaps, self.passed, self.failed, share)
+
+    @property
+    def number(self) -> int:
+        """All of them."""
+        return sum(self.passed) + sum(self.failed)
+
+
+@functools.cache
+def _heap(heaps: tuple[int, ...], passed: tuple[int, ...], failed: tuple[int, ...], share: float) -> Interval:
+    return Fit(heaps, passed, failed).heap(share)
+
+
+# How the runs of a heap size ended, as metrics of the result table.
+PASSED, FAILED, TIMED_OUT = "trial.passed", "trial.failed", "trial.timeout"
+
+
+def points(table: pd.DataFrame) -> dict[tuple[str, str, int], Runs]:
+    """The runs around each minheap that tell of a threshold, by benchmark, build and threads; repeats are pooled."""
+    kinds = [PASSED, FAILED, TIMED_OUT]
+    trials = table[table["metric"].isin(kinds)]
+    found = {}
+    for key, group in trials.groupby(MINHEAP_POINT, sort=False, dropna=False):
+        counts = group.pivot_table(index="heap", columns="metric", values="value", aggfunc="sum")
+        counts = counts.reindex(columns=kinds).fillna(0).astype(int)
+        failed = counts[FAILED] + counts[TIMED_OUT]
+        if can_be_found(counts[PASSED], failed):
+            benchmark, build, threads = key
+            found[benchmark, build, thread_key(threads)] = Runs(
+                tuple(map(int, counts.index)), tuple(counts[PASSED]), tuple(failed), int(counts[TIMED_OUT].sum())
+            )
+    return found
+
+
+def minheaps(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of minheaps, with the ends of their intervals: those of searches, or for a point whose runs tell of a threshold
+    one of the heap in which half of them pass."""
+    rows = table[table["metric"] == "minheap"].copy()
+    rows["low"] = rows["high"] = rows["value"]
+    keys = pd.Series(
+        [(row.benchmark, row.build, thread_key(row.threads)) for row in rows.itertuples()], rows.index, object
+    )
+    for key, runs in points(table).items():
+        first, *again = rows.index[[each == key for each in keys[rows.index]]]
+        half = runs.heap(0.5)
+        ends = (half.estimate if np.isnan(end) else end for end in (half.low, half.high))
+        rows.loc[first, ["value", "low", "high"]] = (half.estimate, *ends)
+        rows = rows.drop(again)
+    return rows
 
 
 class Fit:
