@@ -24,6 +24,11 @@ PAGE_TEMPLATE, PAGE = "README.md.jinja", "README.md"
 # A block of the front page each.
 FRONT_TEMPLATES = ("front.md.jinja", "plans.md.jinja")
 UNKNOWN = "not measured"
+# What to say of a slope by the shape of its points, but for a line.
+BENDS = {
+    "curve": "the mean slope of a curve",
+    "not tested": f"of fewer than {analysis.BENDABLE} points, not tested for a curve",
+}
 
 
 class Section(BaseModel):
@@ -85,42 +90,59 @@ class Answer:
     @property
     def number(self) -> str:
         """The estimate as text, with the marks of its minheaps."""
-        return tables.number(self.estimate.value, self.digits) + self.estimate.slow if self.estimate else UNKNOWN
+        return self._number(self.estimate.value) + self.estimate.slow if self.estimate else UNKNOWN
+
+    def _number(self, value: float) -> str:
+        own = self.estimate.digits
+        return tables.number(value, self.digits if own is None else own)
 
     @property
     def interval(self) -> str:
-        """Both ends of the interval as text; empty where there is none."""
-        if not self.estimate or np.isnan(self.estimate.low):
-            return ""
-        return f"{tables.number(self.estimate.low, self.digits)} to {tables.number(self.estimate.high, self.digits)}"
+        """Both ends of the interval as text; empty where there is none, or that the sample has too few for one."""
+        if not self._has_interval:
+            return analysis.TOO_FEW if self.estimate and self.estimate.few else ""
+        low, high = (self._number(end) or "unknown" for end in (self.estimate.low, self.estimate.high))
+        return f"{low} to {high}"
+
+    @property
+    def _has_interval(self) -> bool:
+        return bool(self.estimate) and not np.isnan([self.estimate.low, self.estimate.high]).all()
 
     @property
     def confidence(self) -> str:
         """How often such an interval holds the true number, as text; empty where there is no interval."""
-        return tables.percent(self.estimate.confidence) if self.interval else ""
+        return tables.percent(self.estimate.confidence) if self._has_interval else ""
 
     @property
-    def parts(self) -> dict[str, str]:
-        """What the estimate is the mean of, as text by program."""
+    def parts(self) -> dict[str, "Answer"]:
+        """What the estimate is the mean of, by program."""
         parts = self.estimate.parts if self.estimate else {}
-        return {program: tables.number(value, self.digits) for program, value in parts.items()}
+        return {program: Answer(f"{self.id}-{program}", program, self.digits, one) for program, one in parts.items()}
+
+    @property
+    def bend(self) -> str:
+        """What is to be said of a slope whose points are not known to be of a line; else nothing."""
+        return BENDS.get(self.estimate.shape, "") if self.estimate else ""
 
     @property
     def verdict(self) -> str:
         """What the interval of a ratio says."""
+        if self.estimate and self.estimate.few:
+            return analysis.TOO_FEW
         said = analysis.verdict(self.estimate.low, self.estimate.high) if self.estimate else ""
         return said or UNKNOWN
 
     def beside(self, *others: "Answer") -> str:
-        """Whether a minheap is less or more than each of some others: undecided where it agrees with one of them, as two
-        searches of one minheap do."""
-        values = [other.estimate.value for other in others if other.estimate]
-        if not self.estimate or not values:
+        """Whether a minheap is less or more than each of some others, by their intervals. Searches have none."""
+        known = [each.estimate for each in (self, *others) if each.estimate]
+        if not self.estimate or len(known) < 2:
             return UNKNOWN
-        own = self.estimate.value
-        if any(analysis.agree(*sorted((own, value))) for value in values) or min(values) < own < max(values):
-            return "undecided"
-        return "less" if own < min(values) else "more"
+        if np.isnan([end for each in known for end in (each.low, each.high)]).any():
+            return analysis.TOO_FEW
+        own, *rest = known
+        if own.high < min(each.low for each in rest):
+            return "less"
+        return "more" if own.low > max(each.high for each in rest) else "undecided"
 
 
 class Results:
@@ -170,12 +192,6 @@ class Results:
         answer = self.answers.get(f"{claim}-{build}")
         return answer.number if answer and answer.estimate else ""
 
-    def over(self, claim: str, build: str, baseline: str) -> str:
-        """The estimate of a claim and a build over that of the baseline, as text; empty where one is missing."""
-        found = [self.answers.get(f"{claim}-{each}") for each in (build, baseline)]
-        own, other = (answer.estimate.value if answer and answer.estimate else float("nan") for answer in found)
-        return tables.number(own / other, 2)
-
     def source(self, *claims: str) -> Source | None:
         """Where the numbers of all builds of some claims are from, which are of one data set; None where there is no
         number."""
@@ -188,6 +204,34 @@ class Results:
     def slow(self, *claims: str, builds: Iterable[str] = ()) -> str:
         """What the marks mean that numbers of some claims have, of some builds or of all; empty where none has one."""
         return " ".join(tables.told([[each.number for each in self._answers(claims, builds)]]))
+
+    def meaning(self, *claims: str) -> str:
+        """What the minheaps of some claims are, in words; empty where there is none."""
+        found = [each.estimate for each in self._answers(claims) if each.estimate]
+        return tables.minheap_meaning({not np.isnan(each.confidence) for each in found})
+
+    def bends(self, claim: str, builds: Iterable[str]) -> str:
+        """What is to be said of the slopes of some builds that are not known to be those of lines; else nothing."""
+        named = {}
+        for build in builds:
+            if said := self.answers[f"{claim}-{build}"].bend:
+                named.setdefault(said, []).append(f"`{build}`")
+        return "; ".join(f"{', '.join(of)}: {said}" for said, of in named.items())
+
+    def sets(self, section: Section) -> list[DataSet]:
+        """The data sets of a section that are there."""
+        found = (self.data(name) for name in dict.fromkeys(claim.data for claim in section.claims))
+        return [each for each in found if each]
+
+    def without(self, *claims: str) -> str:
+        """A sentence for each metric of some claims that not all JVMs have; empty where they do."""
+        said = [
+            f"`{claim.metric}`: {sentence}"
+            for claim in self._claims(claims)
+            if claim.measure not in ("minheap", "slope") and (data := self.data(claim.data))
+            for sentence in data.without(claim)
+        ]
+        return " ".join(dict.fromkeys(said))
 
     def _answers(self, names: Sequence[str], builds: Iterable[str] = ()) -> list[Answer]:
         """What some claims come to, of these builds, or of all that they compare."""
@@ -207,16 +251,19 @@ class Results:
         return freshness.recorded_origin(self.folder / facts, of, frozenset(builds) or None)
 
     def ran(
-        self, metric: str, builds: list[str], folders: list[str], over: str | None = None
-    ) -> tuple[list[tuple[str, list[str]]], list[str]]:
-        """Which of the builds have a metric, each beside the first of the folders that has it, as `DataSet.having` has it;
-        and those of which no folder has it."""
+        self, preset: str, metric: str, builds: list[str], folders: list[str], over: str | None = None
+    ) -> tuple[list[tuple[str, list[str], str]], list[str]]:
+        """Which of the builds have a metric, each beside the first of the folders that has it, as `DataSet.having` has it,
+        and how much of the preset's grid that covers; and those of which no folder has it."""
         found, left = [], list(builds)
+        whole = grid.preset(preset)
+        wanted = whole.perf_by_threads if over == "threads" else whole.perf_by_heap
         for folder in folders:
             data = self.data(folder)
             having = data.having(metric, over) if data else set()
             if here := [build for build in left if build in having]:
-                found.append((folder, here))
+                covered = data.covered(metric, here, whole.minheap if metric == "minheap" else wanted)
+                found.append((folder, here, covered))
                 left = [build for build in left if build not in here]
         return found, left
 
@@ -228,7 +275,7 @@ class Results:
         )  # fmt: skip
         known = {
             "results": self, "get": self._get, "preset": grid.preset, "unmeasured": freshness.unmeasured(),
-            "shown": freshness.shown, "few": analysis.FEW, "bendable": analysis.BENDABLE,
+            "shown": freshness.shown, "few": analysis.FEW, "too_few": analysis.TOO_FEW, "bendable": analysis.BENDABLE,
             "noise": {who: tables.percent(share) for who, share in analysis.NOISE.items()},
         }  # fmt: skip
         try:

@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
-from shardsweep import analysis, figures, freshness, grid, point, presets, sweep, tables, thresholds
+from shardsweep import analysis, figures, freshness, grid, point, presets, record, report, sweep, tables, thresholds
 
 
 class Claim(BaseModel):
@@ -22,36 +22,40 @@ class Claim(BaseModel):
     id: str = Field(pattern=r"^[a-z0-9-]+$")
     claim: str
     data: str
-    measure: Literal["minheap", "slope", "median", "ratio", "mean", "equal-memory"]
+    measure: Literal["minheap", "slope", "median", "ratio", "mean", "equal-memory", "equal-memory-ratio"]
     builds: list[str] = Field(min_length=1)
     metric: str = "minheap"
     baseline: str | None = None
     benchmark: str = "lusearch"
     threads: int | None = None
     heap: int | None = None
+    share: float = Field(0.5, gt=0, lt=1)
     digits: int = 0
 
     @property
     def compared(self) -> list[str]:
         """The builds that have a line. A ratio of the baseline to itself says nothing."""
-        itself = self.baseline if self.measure in ("ratio", "mean") else None
+        itself = self.baseline if self.measure in ("ratio", "mean", "equal-memory-ratio") else None
         return [build for build in self.builds if build != itself]
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A number with its interval (NaN where there is none), how often such an interval holds the true one, and the size
-    of the sample. `curve`: the number is a slope, and the points bend too much to be a line. `slow`: the marks, of
-    `tables.SLOW`, of the minheaps that it is of. `parts`: what it is the mean of, by program."""
+    of the sample. `few`: that is too small for an interval, or for a verdict by it. `shape`: of a slope, what its points are
+    of, as `analysis.Line.shape` has it. `slow`: the marks, of `tables.SLOW`, of the minheaps that it is of. `parts`: what it is
+    the mean of, by program. `digits`: how many it has after the point, if not as many as the claim says."""
 
     value: float
     low: float = float("nan")
     high: float = float("nan")
     n: int = 0
     confidence: float = float("nan")
-    curve: bool = False
+    few: bool = False
+    shape: str = ""
     slow: str = ""
-    parts: dict[str, float] = field(default_factory=dict)
+    parts: dict[str, "Estimate"] = field(default_factory=dict)
+    digits: int | None = None
 
 
 class DataSet:
@@ -65,7 +69,7 @@ class DataSet:
     @property
     def command(self) -> str:
         """What measures it."""
-        return f"build/venv/bin/shardsweep sweep --grid results/{self.name}/grid.yml --out build/sweeps/{self.name}"
+        return report.commands(f"{record.RESULTS.name}/{self.name}").measured
 
     @property
     def beside(self) -> str:
@@ -92,6 +96,16 @@ class DataSet:
         return tables.marks(self.table)
 
     @cached_property
+    def minheaps(self) -> pd.DataFrame:
+        """Its minheaps, as `thresholds.minheaps` has them."""
+        return thresholds.minheaps(self.table)
+
+    @cached_property
+    def runs(self) -> dict[tuple[str, str, int], thresholds.Runs]:
+        """The runs around its minheaps, as `thresholds.points` has them."""
+        return thresholds.points(self.table)
+
+    @cached_property
     def timed(self) -> pd.DataFrame:
         """The rows of timed iterations and of whole runs."""
         return figures.timed(self.table)
@@ -103,16 +117,38 @@ class DataSet:
             rows = rows[rows.groupby("build")[over].transform("nunique") > 1]
         return set(rows["build"])
 
+    def covered(self, metric: str, builds: list[str], wanted: grid.Experiment) -> str:
+        """In which of the threads and heap sizes that an experiment wants some builds have a metric, in a few words."""
+        rows = self.table[(self.table["metric"] == metric) & self.table["build"].isin(builds)].dropna(subset=["value"])
+        kinds = [("threads", "{}", wanted.threads), ("heap", "{} MiB", getattr(wanted, "heaps", []))]
+        said = []
+        for column, unit, asked in kinds:
+            there = sorted(map(int, rows[column].dropna().unique()))
+            missing = [str(each) for each in asked if each not in there]
+            if there and asked:
+                values = unit.format(", ".join(map(str, there)))
+                said.append(f"{column} {values}" + (f", without {', '.join(missing)}" if missing else ""))
+        return "; ".join(said)
+
     def rows(self, claim: Claim, metric: str) -> pd.DataFrame:
         """The rows of a claim's cells with that metric, of all builds."""
-        source = self.table if metric == "minheap" or metric.startswith("trial.") else self.timed
-        chosen = source[source["metric"] == metric]
+        chosen = self.cells(claim, self.minheaps if metric == "minheap" else self.timed)
+        return chosen[chosen["metric"] == metric].dropna(subset=["value"])
+
+    def without(self, claim: Claim) -> list[str]:
+        """A sentence about the JVMs of a claim that have no value of its metric; none where each has one."""
+        rows = self.cells(claim, self.timed)
+        return tables.without(rows[rows["build"].isin([*claim.builds, claim.baseline])], claim.metric)
+
+    @staticmethod
+    def cells(claim: Claim, chosen: pd.DataFrame) -> pd.DataFrame:
+        """Those of some rows that are of a claim's cells, of all builds."""
         if claim.measure != "mean":
             chosen = chosen[chosen["benchmark"] == claim.benchmark]
         for column, value in (("threads", claim.threads), ("heap", claim.heap)):
             if value is not None:
                 chosen = chosen[chosen[column] == value]
-        return chosen.dropna(subset=["value"])
+        return chosen
 
 
 def estimate(data: DataSet, claim: Claim, build: str) -> Estimate | None:
@@ -130,33 +166,31 @@ def estimate(data: DataSet, claim: Claim, build: str) -> Estimate | None:
             found = analysis.median(own["value"])
             return Estimate(found.estimate, found.low, found.high, found.samples, analysis.confidence(found.samples))
         case "ratio":
-            return _ratio(rows, own, claim.baseline)
+            return _ratio(rows, build, claim.baseline)
         case "mean":
             return _mean(rows, build, claim)
-        case "equal-memory":
+        case "equal-memory" | "equal-memory-ratio":
             return _equal_memory(data, claim, build)
 
 
-def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Estimate:
-    """The median of the searches; its interval is that of the heap in which half of all runs pass, where the runs tell."""
-    counts = []
-    for metric in ("trial.passed", "trial.failed"):
-        rows = data.rows(claim, metric)
-        counts.append(rows[rows["build"] == build].groupby("heap")["value"].sum())
-    sizes = sorted(set().union(*(count.index for count in counts)))
-    passed, failed = (count.reindex(sizes, fill_value=0) for count in counts)
-    minheap = float(own["value"].median())
-    if not thresholds.can_be_found(passed, failed):
-        return Estimate(minheap, n=len(own), slow=_slow(data, own))
-    fit = thresholds.Fit(sizes, passed, failed)
-    half = fit.heap(0.5)
-    return Estimate(minheap, half.low, half.high, fit.runs, analysis.CONFIDENCE, slow=_slow(data, own))
+def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Estimate | None:
+    """The heap in which the claim's share of all runs pass, where the runs around a minheap tell of it. Else, in place of that
+    of half of them, the median of the searches, which has no interval."""
+    runs, slow = data.runs.get((claim.benchmark, build, analysis.thread_key(claim.threads))), _slow(data, own)
+    if runs:
+        found = runs.heap(claim.share)
+        return Estimate(
+            found.estimate, found.low, found.high, runs.number, analysis.CONFIDENCE, slow=slow, digits=claim.digits + 1
+        )
+    if claim.share != Claim.model_fields["share"].default:
+        return None
+    return Estimate(float(own["value"].median()), n=len(own), slow=slow)
 
 
 def _slow(data: DataSet, own: pd.DataFrame) -> str:
     """The marks of some minheaps, of those that have one."""
-    keys = {(row.benchmark, row.build, tables.thread_key(row.threads)) for row in own.itertuples()}
-    return "".join(sorted({data.marks[key] for key in keys & data.marks.keys()}))
+    keys = {(row.benchmark, row.build, analysis.thread_key(row.threads)) for row in own.itertuples()}
+    return tables.each_once(data.marks[key] for key in keys & data.marks.keys())
 
 
 def _slope(data: DataSet, own: pd.DataFrame) -> Estimate | None:
@@ -165,7 +199,7 @@ def _slope(data: DataSet, own: pd.DataFrame) -> Estimate | None:
         return None
     reach = _reach(line.points - 2) * line.slope_error
     ends = (line.slope - reach, line.slope + reach)
-    return Estimate(line.slope, *ends, line.points, analysis.CONFIDENCE, line.is_curve, _slow(data, own))
+    return Estimate(line.slope, *ends, line.points, analysis.CONFIDENCE, shape=line.shape, slow=_slow(data, own))
 
 
 def _reach(freedom: int) -> float:
@@ -173,42 +207,97 @@ def _reach(freedom: int) -> float:
     return float(stats.t.ppf((1 + analysis.CONFIDENCE) / 2, freedom)) if freedom > 0 else float("nan")
 
 
-def _ratio(rows: pd.DataFrame, own: pd.DataFrame, baseline: str | None) -> Estimate | None:
-    reference = rows[rows["build"] == baseline]
-    if reference.empty:
-        return None
-    found = analysis.ratio_of_medians(own["value"], reference["value"])
-    return Estimate(found.estimate, found.low, found.high, found.samples, analysis.ratio_confidence(found.samples))
+def _ratio(rows: pd.DataFrame, build: str, baseline: str | None) -> Estimate | None:
+    rows = analysis.by_block(rows)
+    own, reference = (rows.loc[rows["build"] == each, "value"] for each in (build, baseline))
+    found = analysis.ratio_of_medians(own, reference)
+    return _estimate(found) if found.samples else None
+
+
+def _estimate(ratio: analysis.Interval) -> Estimate:
+    """A ratio of medians, or a mean of such, as an estimate."""
+    return Estimate(
+        ratio.estimate, ratio.low, ratio.high, ratio.samples, analysis.ratio_confidence(ratio.samples),
+        few=ratio.samples < analysis.FEW,
+    )  # fmt: skip
 
 
 def _mean(rows: pd.DataFrame, build: str, claim: Claim) -> Estimate | None:
     """Geometric mean of the ratios of all programs, each of which has the mean of its cells that each build ran. The
-    interval is that of the mean of the programs' logarithms: the cells of one program are no independent samples."""
+    interval is that of the mean of the programs' logarithms: the cells of one program are no independent samples. Each
+    program has that of its JVMs."""
     ratios = analysis.common(analysis.relative(rows, claim.metric, claim.baseline))
-    own = ratios[ratios["build"] == build]
-    logs = np.log(own["ratio"].astype(float)).groupby(own["benchmark"]).mean()
-    if logs.empty:
+    samples = analysis.samples(rows, claim.metric)
+    parts = {}
+    for program, cells in ratios[ratios["build"] == build].groupby("benchmark"):
+        keys = cells[analysis.CELL].itertuples(index=False, name=None)
+        pairs = [(samples[build, *key], samples[claim.baseline, *key]) for key in keys]
+        parts[program] = _estimate(analysis.mean_of_ratios(pairs))
+    if not parts:
         return None
+    logs = np.log([part.value for part in parts.values()])
     reach = _reach(len(logs) - 1) * (stats.sem(logs) if len(logs) > 1 else float("nan"))
     value, low, high = (float(each) for each in np.exp([logs.mean(), logs.mean() - reach, logs.mean() + reach]))
-    return Estimate(value, low, high, len(logs), analysis.CONFIDENCE, parts=np.exp(logs).to_dict())
+    return Estimate(value, low, high, len(logs), analysis.CONFIDENCE, parts=parts)
 
 
 def _equal_memory(data: DataSet, claim: Claim, build: str) -> Estimate | None:
     """What the metric would be in the heap in which the build holds as much memory as the baseline does in the claim's
-    heap. That heap is on the line between the two sizes whose peaks lie around that. The metric is on a line in 1 / heap,
-    because time falls by heap as the number of collections does. None where all peaks lie on one side."""
-    every_heap = claim.model_copy(update={"heap": None})
-    resident, metric = (data.rows(every_heap, name) for name in ("resident.peak", claim.metric))
-    held = resident.loc[(resident["build"] == claim.baseline) & (resident["heap"] == claim.heap), "value"].median()
-    by_heap = [rows[rows["build"] == build].groupby("heap")["value"] for rows in (resident, metric)]
-    points = pd.concat([by_heap[0].median(), by_heap[1].median()], axis=1, keys=["held", "metric"]).dropna()
-    points = points.set_axis(points.index.astype(float)).astype(float).sort_values("held")
-    if points.empty or pd.isna(held) or not points["held"].iloc[0] <= held <= points["held"].iloc[-1]:
+    heap, or that over what the baseline has there. None where the peaks of all heaps lie on one side, or one of the two was
+    not run in the claim's heap. The interval is that of the bootstrap over the blocks of each heap size."""
+    by_heap = _by_heap(data, claim, build)
+    medians = {heap: each.median().to_numpy() for heap, each in by_heap.items()}
+    value = _at_equal_memory(medians, claim)
+    if not np.isfinite(value):
         return None
-    heap = np.interp(held, points["held"], points.index)
-    falling = points["metric"].sort_index(ascending=False)
-    return Estimate(float(np.interp(1 / heap, 1 / falling.index, falling)), n=int(by_heap[1].size().min()))
+    smallest = min(len(each) for each in by_heap.values())
+    if smallest < analysis.FEW:
+        return Estimate(value, n=smallest, few=True)
+    drawn = {
+        heap: np.median(each.to_numpy()[analysis.draws(len(each), place)], axis=1)
+        for place, (heap, each) in enumerate(by_heap.items())
+    }
+    resampled = [
+        _at_equal_memory({heap: each[place] for heap, each in drawn.items()}, claim)
+        for place in range(analysis.RESAMPLES)
+    ]
+    return Estimate(value, *analysis.interval_ends(np.array(resampled)), smallest, analysis.CONFIDENCE)
+
+
+def _by_heap(data: DataSet, claim: Claim, build: str) -> dict[float, pd.DataFrame]:
+    """What the build holds and its metric, and in the claim's heap the same of the baseline, by block, of each heap size."""
+    every_heap = claim.model_copy(update={"heap": None})
+    kinds = ("resident.peak", claim.metric)
+    # One numbering of blocks for both metrics.
+    rows = analysis.by_block(pd.concat([data.rows(every_heap, kind) for kind in kinds]))
+    found = {}
+    for heap, of_heap in rows.groupby("heap"):
+        builds = [build, claim.baseline] if heap == claim.heap else [build]
+        columns = [
+            of_heap.loc[(of_heap["build"] == each) & (of_heap["metric"] == kind), "value"].astype(float)
+            for each in builds
+            for kind in kinds
+        ]
+        blocks = pd.concat(columns, axis="columns", join="inner")
+        if len(blocks):
+            found[float(heap)] = blocks
+    return found
+
+
+def _at_equal_memory(medians: dict[float, np.ndarray], claim: Claim) -> float:
+    """The metric at equal memory, of the medians of `_by_heap`: the heap is on the line between the two sizes whose peaks lie
+    around the baseline's, and the metric on a line in 1 / heap, because time falls by heap as the number of collections does.
+    Where all peaks are larger it is above any measured value, which is infinity here, and where all are smaller below."""
+    if claim.heap not in medians:
+        return float("nan")
+    held, reference = medians[claim.heap][2:]
+    peaks = sorted((each[0], heap) for heap, each in medians.items())
+    if not peaks[0][0] <= held <= peaks[-1][0]:
+        return float("inf") if held < peaks[0][0] else float("-inf")
+    heap = np.interp(held, *zip(*peaks, strict=True))
+    falling = sorted(medians, reverse=True)
+    value = np.interp(1 / heap, [1 / each for each in falling], [medians[each][1] for each in falling])
+    return float(value / reference if claim.measure == "equal-memory-ratio" else value)
 
 
 def protocol(claim: Claim, whole: grid.Grid) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from shardsweep import analysis, catalog, draw, machine, tables
+from shardsweep import analysis, catalog, draw, tables
 from shardsweep.errors import UserError
 from shardsweep.figures import Figure, Series
 from shardsweep.files import replaced, write_whole

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The tables of a sweep, ready to print: minheaps and regressions beside the published ones, and performance."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -21,11 +22,12 @@ WORDS = {
 }
 
 
-# What marks a minheap whose next smaller heap was not too small as such: a run there was too slow.
-SLOW = {"minheap.by-timeout": "*", "minheap.by-overhead": "+"}
+# What marks a minheap whose next smaller heap was not too small as such, or around which runs took too long.
+SLOW = {"minheap.by-timeout": "*", "minheap.by-overhead": "+", thresholds.TIMED_OUT: "†"}
 WHY_SLOW = {
     "*": "in the next smaller heap it was too slow for the time limit.",
     "+": 'in the next smaller heap the JVM gave up: "GC overhead limit exceeded".',
+    "†": "some of the runs that did not pass ended at the time limit.",
 }
 
 
@@ -54,8 +56,9 @@ def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
     """Minheap by threads and build, with the published figure for the same in brackets where there is one."""
     why = _reasons(notes)
     slow = marks(table)
+    known = thresholds.points(table)
     found = []
-    rows = table[table["metric"] == "minheap"]
+    rows = thresholds.minheaps(table)
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
         theirs = _published() if _is_lusearch(benchmark) else {}
         builds = list(dict.fromkeys(of_benchmark["build"]))
@@ -64,31 +67,50 @@ def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
             cells = [threads_text(threads)]
             for build in builds:
                 values = of_threads.loc[of_threads["build"] == build, "value"]
-                key = (benchmark, build, thread_key(threads))
-                cells.append(_minheap_cell(values, slow.get(key, ""), why.get(key), theirs.get(key[1:])))
+                key = (benchmark, build, analysis.thread_key(threads))
+                digits = 1 if key in known else 0
+                cells.append(_minheap_cell(values, digits, slow.get(key, ""), why.get(key), theirs.get(key[1:])))
             body.append(cells)
-        note = ["Medians over repeats.", *told(body)]
+        meaning = minheap_meaning(
+            {
+                (benchmark, row.build, analysis.thread_key(row.threads)) in known
+                for row in of_benchmark.dropna(subset=["value"]).itertuples()
+            }
+        )
+        note = [f"A minheap is {meaning}. Medians over repeats." if meaning else "", *told(body)]
         if theirs:
             note.append("In brackets: what Sinclair (2023) published for DaCapo 9.12 lusearch.")
         title = f"Minheap of {benchmark} (MiB)"
-        found.append(Table(f"minheap-{benchmark}", title, ["threads", *builds], body, " ".join(note)))
+        found.append(Table(f"minheap-{benchmark}", title, ["threads", *builds], body, " ".join(filter(None, note))))
     return found
+
+
+def minheap_meaning(estimated: set[bool]) -> str:
+    """What minheaps are that stand side by side: whether each is an estimate of many runs or of searches alone."""
+    half = "the heap in which half of all runs pass"
+    searched = "the smallest heap in which a run of a search passed"
+    if estimated == {True, False}:
+        return f"with a decimal {half}, else {searched}"
+    return {True: half, False: searched}[estimated.pop()] if estimated else ""
 
 
 def marks(table: pd.DataFrame) -> dict[tuple[str, str, int], str]:
     """The marks of `SLOW` by benchmark, build and threads."""
-    rows = table[table["metric"].isin(list(SLOW))]
-    return {(row.benchmark, row.build, thread_key(row.threads)): SLOW[row.metric] for row in rows.itertuples()}
+    rows = table[table["metric"].isin(list(SLOW)) & (table["value"] > 0)]
+    found: dict[tuple[str, str, int], set[str]] = {}
+    for row in rows.itertuples():
+        found.setdefault((row.benchmark, row.build, analysis.thread_key(row.threads)), set()).add(SLOW[row.metric])
+    return {key: each_once(each) for key, each in found.items()}
+
+
+def each_once(marks: Iterable[str]) -> str:
+    """The marks of some minheaps, each once."""
+    return "".join(sorted(set("".join(marks))))
 
 
 def told(body: list[list[str]]) -> list[str]:
     """What the marks mean that are in the cells of a table."""
     return [f"{mark}: {why}" for mark, why in WHY_SLOW.items() if any(mark in cell for row in body for cell in row)]
-
-
-def thread_key(threads) -> int:
-    """The number of threads as notes have it."""
-    return 0 if pd.isna(threads) else threads
 
 
 def _reasons(notes: list[dict]) -> dict[tuple[str, str, int], str]:
@@ -111,11 +133,11 @@ def _published() -> dict[tuple[str, int], float]:
     return values
 
 
-def _minheap_cell(values: pd.Series, mark: str, why: str | None, theirs: float | None) -> str:
+def _minheap_cell(values: pd.Series, digits: int, mark: str, why: str | None, theirs: float | None) -> str:
     if values.empty:
         return ""
     measured = values.dropna()
-    text = number(measured.median(), 0) + mark if len(measured) else WORDS.get(why, "NONE")
+    text = number(measured.median(), digits) + mark if len(measured) else WORDS.get(why, "NONE")
     return f"{text} ({theirs:.0f})" if theirs is not None and not pd.isna(theirs) else text
 
 
@@ -123,7 +145,7 @@ def regressions(table: pd.DataFrame) -> list[Table]:
     """Slope and intercept of each build with standard errors, R², and whether it is a line, where that was tested; of
     lusearch with the published ones."""
     theirs = {(row.section, row.build): row for row in published.regressions().itertuples()}
-    rows = table[table["metric"] == "minheap"]
+    rows = thresholds.minheaps(table)
     lines = analysis.lines(rows, ["benchmark", "build"], "threads", "value")
     slow = marks(table)
     found = []
@@ -132,7 +154,7 @@ def regressions(table: pd.DataFrame) -> list[Table]:
         body = [
             [line.build, number(line.slope, 4), number(line.slope_error, 4), number(line.intercept),
              number(line.intercept_error), number(line.r2, 4),
-             f"{line.points}{''.join(sorted({slow[key] for key in slow if key[:2] == (benchmark, line.build)}))}",
+             f"{line.points}{each_once(slow[key] for key in slow if key[:2] == (benchmark, line.build))}",
              line.shape]
             for line in group.itertuples()
         ]  # fmt: skip
@@ -163,7 +185,7 @@ def spread(table: pd.DataFrame) -> list[Table]:
     slow = marks(table)
     rows = [
         [row.benchmark, row.build, threads_text(row.threads), number(row.smallest, 0),
-         number(row.median, 0) + slow.get((row.benchmark, row.build, thread_key(row.threads)), ""),
+         number(row.median, 0) + slow.get((row.benchmark, row.build, analysis.thread_key(row.threads)), ""),
          number(row.largest, 0), str(row.repeats), "yes" if row.agree else "NO"]
         for row in spreads.itertuples()
     ]  # fmt: skip
@@ -174,30 +196,22 @@ def spread(table: pd.DataFrame) -> list[Table]:
 
 def estimates(table: pd.DataFrame) -> list[Table]:
     """The heaps in which half of all runs pass, and 95 %, with intervals; of points whose runs tell of them."""
-    trials = table[table["metric"].isin(["trial.passed", "trial.failed"])]
-    if trials.empty:
-        return []
-    counts = trials.pivot_table(
-        index=[*analysis.MINHEAP_POINT, "heap"], columns="metric", values="value", aggfunc="sum", dropna=False
-    ).reset_index()
     slow = marks(table)
     rows = []
-    for (benchmark, build, threads), group in counts.groupby(analysis.MINHEAP_POINT, sort=False, dropna=False):
-        sizes = group.dropna(subset=["trial.passed", "trial.failed"])
-        if not thresholds.can_be_found(sizes["trial.passed"], sizes["trial.failed"]):
-            continue
-        fit = thresholds.Fit(sizes["heap"], sizes["trial.passed"], sizes["trial.failed"])
-        cells = [benchmark, build, threads_text(threads)]
+    for (benchmark, build, threads), runs in thresholds.points(table).items():
+        cells = [benchmark, build, threads_text(threads or pd.NA)]
         for share in (0.5, 0.95):
-            found = fit.heap(share)
+            found = runs.heap(share)
             cells += [number(found.estimate, 1), number(found.low, 1), number(found.high, 1)]
-        cells[3] += slow.get((benchmark, build, thread_key(threads)), "")
-        rows.append([*cells, str(fit.runs)])
+        cells[3] += slow.get((benchmark, build, threads), "")
+        rows.append([*cells, str(runs.timed_out), str(runs.number)])
     if not rows:
         return []
-    columns = ["benchmark", "build", "threads", "50 % pass in", "low", "high", "95 % pass in", "low", "high", "runs"]
+    columns = ["benchmark", "build", "threads", "50 % pass in", "low", "high", "95 % pass in", "low", "high"]
+    columns += ["timed out", "runs"]
     note = (
-        "Heaps of a logistic curve through the runs that passed and failed in each heap size; low and high: "
+        "Heaps of a logistic curve through the runs that passed and did not in each heap size; those that timed out are "
+        "among the ones that did not. Low and high: "
         f"{analysis.CONFIDENCE:.0%} profile-likelihood intervals, empty where the runs do not bound them."
     )
     return [Table("estimates", "Minheap as a probability (MiB)", columns, rows, " ".join([note, *told(rows)]))]
@@ -222,34 +236,51 @@ def performance(table: pd.DataFrame, baseline: str) -> list[Table]:
         medians = analysis.summary(last, metric, ["build", *analysis.CELL])
         if medians.empty:
             continue
-        joined = medians.merge(
+        shown = medians.merge(
             analysis.relative(last, metric, baseline), on=["build", *analysis.CELL], how="left", suffixes=("", "_ratio")
         )
         rows = [
             [row.benchmark, threads_text(row.threads), str(row.heap), row.build, number(row.median, 1),
              number(row.low, 1), number(row.high, 1), str(row.samples),
-             number(row.ratio), number(row.low_ratio), number(row.high_ratio),
-             analysis.verdict(row.low_ratio, row.high_ratio)]
-            for row in joined.sort_values([*analysis.CELL, "build"], na_position="first").itertuples()
+             *_ratio_cells(analysis.Interval(row.ratio, row.low_ratio, row.high_ratio, row.samples_ratio),
+                           itself=row.build == baseline)]
+            for row in shown.sort_values([*analysis.CELL, "build"], na_position="first").itertuples()
         ]  # fmt: skip
         columns = ["benchmark", "threads", "heap (MiB)", "build", f"median ({unit})", "low", "high", "invocations"]
         found.append(
             Table(
                 f"performance-{metric}",
                 title,
-                [*columns, f"/ {baseline}", "low", "high", "verdict"],
+                [*columns, f"/ {baseline}", "low", "high", "confidence", "verdict"],
                 rows,
-                _how_to_read(metric, joined["samples"]),
+                " ".join([*without(last, metric), _how_to_read(metric, shown["samples"])]),
             )
         )
     return found
+
+
+def _ratio_cells(ratio: analysis.Interval, itself: bool) -> list[str]:
+    """A ratio with its interval, the confidence of that, and the verdict; of the baseline to itself the ratio alone."""
+    cells = [number(ratio.estimate), number(ratio.low), number(ratio.high)]
+    if itself or pd.isna(ratio.estimate):
+        return [*cells, "", ""]
+    confidence = "" if pd.isna(ratio.low) else percent(analysis.ratio_confidence(int(ratio.samples)))
+    return [*cells, confidence, analysis.verdict_of(ratio)]
+
+
+def without(rows: pd.DataFrame, metric: str) -> list[str]:
+    """A sentence about the JVMs that passed, of those of some rows, and have no value of a metric; none where each has one."""
+    runs = rows[rows["metric"] == "time.total"]
+    having = rows[(rows["metric"] == metric) & rows["value"].notna()]
+    lacking = len(runs) - len(having)
+    return [f"{lacking} of {len(runs)} JVMs have no value of it."] if lacking > 0 else []
 
 
 def _how_to_read(metric: str, samples: pd.Series) -> str:
     of = "whole runs of the JVM" if metric == "resident.peak" else "the timed iteration"
     note = (
         f"Medians of {of}; low and high: {analysis.CONFIDENCE:.0%} intervals, of medians by order statistics, of ratios "
-        "by bootstrap. "
+        "by bootstrap over the invocations that both builds have. "
     )
     # One sample has no interval at all.
     if samples.between(2, analysis.FEW - 1).any():
@@ -261,7 +292,8 @@ def _how_to_read(metric: str, samples: pd.Series) -> str:
         )
     return note + (
         "A build without a row at a heap size could not run there. Verdicts are of the interval of the ratio: equal if "
-        f"all of it is within {analysis.MARGIN:.0%}."
+        f"all of it is within {analysis.MARGIN:.0%}; fewer than six invocations are {analysis.TOO_FEW} for one. Their interval "
+        "is a range, which holds the ratio as often as is said beside it."
     )
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from shardsweep import analysis, catalog, cli, draw, figures, grid, point, report, sweep, tables, tidy
+from shardsweep import analysis, catalog, cli, draw, figures, grid, point, report, sweep, tables, thresholds, tidy
 from shardsweep.errors import UserError
 
 RECORDED = sorted(file.parent for file in (catalog.ROOT / "results").glob("**/grid.yml"))
@@ -69,7 +69,8 @@ def test_there_are_recorded_results():
 def test_recorded_results_are_read_and_have_the_tables_that_a_report_makes_of_them(kept, tmp_path):
     recorded = shutil.copytree(kept, tmp_path / kept.name)
     sections = report.sections(grid.load(recorded / "grid.yml"), *sweep.results(recorded))
-    assert report.text(sections, tidy.read(recorded / "results.csv")) == (recorded / "tables.md").read_text()
+    place = str(kept.relative_to(catalog.ROOT))
+    assert report.text(sections, tidy.read(recorded / "results.csv"), place) == (recorded / "tables.md").read_text()
     assert len(sweep.read_machine(recorded)["machines"]) >= 1
 
 
@@ -124,7 +125,12 @@ def test_noise_stands_above_the_tables_of_a_report_and_on_the_terminal(folder, c
     for others, said in ((300.0, ""), (3000.0, "noisy: other processes took 15% of a processor")):
         place.write_text(json.dumps({**result, "rows": result["rows"] + noise(100.0, others)}))
         assert cli.main(["report", str(folder)]) == 0
-        assert (folder / "tables.md").read_text().startswith(said or "## ")
+        commands, above = (folder / "tables.md").read_text().split("\n\n")[:2]
+        assert commands == (
+            f"Measured by `build/venv/bin/shardsweep sweep --grid {folder}/grid.yml --out {folder}`; these tables are made by "
+            f"`build/venv/bin/shardsweep report {folder}`."
+        )
+        assert above.startswith(said or "## ")
         (line,) = capsys.readouterr().err.splitlines() or [""]
         assert line.startswith(f"shardsweep: {said}" if said else "") and bool(line) == bool(said)
 
@@ -254,6 +260,52 @@ def timed(values, metric="time.total"):
         for build in ("ms-64k", "ms-4k")
         for number, value in enumerate(values)
     ]
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        (1, ["", "", "", "too few"]),
+        (3, ["0.901", "1.111", "75 %", "too few"]),
+        (6, ["0.901", "1.111", "95 %", "undecided"]),
+    ],
+)
+def test_ratios_have_their_confidence_and_of_few_samples_no_verdict(samples, said):
+    up = [100.0 + 2 * place for place in range(samples)]
+    rows = [*timed(up)[:samples], *timed(up[::-1])[samples:]]
+    (table,) = tables.performance(tidy.frame(rows), "ms-4k")
+    own, other = sorted(table.rows, key=lambda cells: cells[3] == "ms-4k")
+    assert table.columns[8:] == ["/ ms-4k", "low", "high", "confidence", "verdict"]
+    assert own[8] == "1.000" and [own[9] == "", own[11:]] == [said[0] == "", said[2:]]
+    assert other[8:] == ["1.000", "", "", "", ""]
+
+
+def test_a_table_says_how_many_jvms_lack_its_metric():
+    rows = timed([100.0] * 6) + timed([50.0] * 6, "cpu.total")[1:]
+    notes = {table.id: table.note for table in tables.performance(tidy.frame(rows), "ms-4k")}
+    assert notes["performance-cpu.total"].startswith("1 of 12 JVMs have no value of it. Medians")
+    assert "no value of it" not in notes["performance-time.total"]
+
+
+def test_minheaps_with_more_runs_around_them_are_the_heaps_in_which_half_pass():
+    ends = {8: (0, 3, 2), 9: (2, 3, 0), 10: (5, 0, 0)}
+    rows = [row("minheap", 10, invocation=place) for place in (0, 1)] + [row("minheap", 5, build="ms-4k")]
+    rows += [
+        row(f"trial.{kind}", number, heap=heap)
+        for heap, numbers in ends.items()
+        for kind, number in zip(("passed", "failed", "timeout"), numbers, strict=True)
+    ]
+    table = minheaps(rows)
+    half = thresholds.Fit([8, 9, 10], [0, 2, 5], [5, 3, 0]).heap(0.5)
+    assert table.columns == ["threads", "ms-4k", "ms-64k"] and table.rows == [["24", "5 (12)", f"{half.estimate:.1f}†"]]
+    assert "A minheap is with a decimal the heap in which half of all runs pass, else the smallest" in table.note
+    assert "†: some of the runs that did not pass ended at the time limit." in table.note
+    (estimates,) = tables.estimates(tidy.frame(rows))
+    assert estimates.rows[0][-2:] == ["2", "15"] and estimates.rows[0][3] == table.rows[0][2]
+    one, _ = (
+        thresholds.minheaps(tidy.frame(rows)).sort_values("build", ascending=False)[["value", "low", "high"]].values
+    )
+    assert list(one) == [half.estimate, half.low, half.high]
 
 
 @pytest.mark.parametrize(("samples", "told"), [(1, False), (2, True), (5, True), (9, False)])
