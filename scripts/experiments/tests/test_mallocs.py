@@ -252,8 +252,15 @@ def test_only_what_is_measured_to_its_end_is_recorded(measure, tmp_path, monkeyp
     assert f"malloc-bench: {kept / 'tables.md'}\n" in capsys.readouterr().out
     plots = {f"malloc-{measure}.{form}" for measure in ("wall", "peak_kib") for form in ("png", "svg")}
     assert {file.name for file in kept.iterdir()} == {"blow-up.csv", "machine.json", "results.csv", "tables.md", *plots}
-    for name in ("results.csv", "machine.json", "tables.md"):
+    for name in ("results.csv", "machine.json"):
         assert (kept / name).read_bytes() == (folder / name).read_bytes()
+    commands, tables = (kept / "tables.md").read_text().split("\n", 1)
+    before, same = (folder / "tables.md").read_text().split("\n", 1)
+    assert tables == same
+    script = "scripts/experiments/malloc-bench.sh"
+    made = "these tables are made by"
+    assert commands == f"Measured by `{script} --record`; {made} `{script} --folder {kept} --report`."
+    assert before == f"Measured by `{script} --folder {folder}`; {made} `{script} --folder {folder} --report`."
 
 
 @pytest.mark.parametrize(
@@ -290,7 +297,11 @@ def test_the_recorded_tables_are_made_of_the_recorded_runs(measure, tmp_path):
     copy = shutil.copytree(recorded, tmp_path / "copy")
     (copy / "tables.md").unlink()
     assert run("--folder", str(copy), "--report") == 0
-    assert (copy / "tables.md").read_bytes() == (recorded / "tables.md").read_bytes()
+    commands, tables = (recorded / "tables.md").read_text().split("\n", 1)
+    assert (copy / "tables.md").read_text().split("\n", 1)[1] == tables
+    assert commands.startswith(
+        "Measured by `scripts/experiments/malloc-bench.sh --share 0.5 --record`; these tables are made by"
+    )
 
 
 @pytest.fixture
