@@ -57,8 +57,12 @@ if [[ ${DEBUG:-} ]]; then
     check "${run%:*}, ${run#*:}, stress" passes "${run%:*}" plan="${run#*:}",stress_factor=4000000 1 4 "${VERIFY[@]}"
   done
 else
-  (($#)) || set -- stock:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} \
-    ms-64k:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep}
+  if ! (($#)); then
+    # On a malloc library, once: mmtk-core's own mark-sweep is not what is tested here, but that the library serves it.
+    check "malloc-shardsweep, MarkSweep" passes malloc-shardsweep plan=MarkSweep 2 8
+    set -- stock:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix,ConcurrentImmix} \
+      ms-64k:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep}
+  fi
   for run in "$@"; do modes "${run%:*}" "${run#*:}"; done
 fi
 finish

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Runs the tests, in the order in which a failure shows soonest, and stops at the first that fails. Run by `make test`. In no
-# step are miri.sh, which needs a toolchain that Debian has not, jcstress.sh, stress.sh, soak.sh, and jtreg.sh with TESTS=full or jdk.
+# step are miri.sh and tsan.sh, which need a toolchain that Debian has not, jcstress.sh, stress.sh, soak.sh, and jtreg.sh with TESTS=full or jdk.
 # Usage: test.sh [STEP...]     (default: all of them); test.sh --quick: what `make check` runs. STEP+STEP: both at once
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -120,7 +120,10 @@ test_faults() {
   STEP=9973 ./test-faults.sh malloc
 }
 
-test_heap() { ./test-heap.sh; }
+test_heap() {
+  ../building/plugin.sh malloc-shardsweep
+  ./test-heap.sh
+}
 
 test_debug() {
   DEBUG=fastdebug ../building/jdk.sh
