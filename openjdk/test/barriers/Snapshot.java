@@ -20,8 +20,9 @@ import java.util.List;
 public class Snapshot {
     public static void main(String[] args) throws Exception {
         for (String mode : List.of("-Xint", "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation", "-XX:+TieredCompilation")) {
-            run(mode);
-            run(mode, "-XX:-UseCompressedOops");
+            // By default C2 alone would compile nothing: no route is taken often enough.
+            run(mode, "-XX:CompileThreshold=200");
+            run(mode, "-XX:CompileThreshold=200", "-XX:-UseCompressedOops");
         }
     }
 
