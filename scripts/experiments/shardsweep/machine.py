@@ -77,9 +77,9 @@ def record(file: Path, builds: list[str], suites: list[str]) -> None:
 
 
 def record_here(file: Path, jdk: Path | None = None, plugin: str | None = None, command: str | None = None) -> None:
-    """Writes this machine, the command if it is told, and the commit of what is measured as JSON: of the plugin of a JDK, or else of its
-    JVM, which has its own line; without a JDK the commit that is checked out. Raises UserError where plugin and JVM are not
-    of one code."""
+    """Writes this machine, the command if it is told, and the commit of what is measured as JSON: of the plugin of a JDK, or
+    else of its JVM, which has its own line; without a JDK the commit that is checked out. Raises UserError where plugin and
+    JVM are not of one code."""
     of_plugin, of_jvm = catalog.revisions(jdk, plugin) if jdk else (None, None)
     if apart := catalog.mixed(plugin, of_plugin, of_jvm):
         raise UserError(apart)
