@@ -33,7 +33,7 @@ venv: ## build build/venv, in which shardsweep is: it measures and makes reports
 malloc: ## build build/libshardsweep_malloc.so, the allocator as a malloc to preload
 	@scripts/building/malloc.sh
 
-sweep: ## build what is missing, measure, and report: PRESET=quick|full|minheap|time|memory|plans|programs|latency|chopin|chopin-minheap, SUITE=dacapobach|dacapochopin
+sweep: ## build what is missing, measure, and report: PRESET=quick|full|minheap|time|defaults|small-heaps|memory|plans|programs|latency|pauses|chopin|chopin-minheap, SUITE=dacapobach|dacapochopin
 	@scripts/experiments/sweep.sh
 
 check: ## what every change has to pass: a quick part of `make test`

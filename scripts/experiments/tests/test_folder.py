@@ -446,6 +446,6 @@ def test_plugins_of_a_grid_file(tmp_path, capsys):
     file.write_text("minheap: {builds: [hotspot-G1, stock-Immix, stock-SemiSpace], threads: [1]}\n")
     assert plugins(capsys, "--grid", file) == ["stock"]
     assert cli.main(["plugins", "--preset", "huge"]) == 1
-    there = "chopin, chopin-minheap, full, latency, memory, minheap, plans, programs, quick, time"
+    there = "chopin, chopin-minheap, defaults, full, latency, memory, minheap, pauses, plans, programs, quick, small-heaps, time"
     said = f"shardsweep: no preset huge: there are {there}; --grid takes a file\n"
     assert capsys.readouterr().err == said
