@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every interleaving of threads that free cells in a block of another, while it is collected, on the full list, or
 //! abandoned; and of threads that hand spare heaps to each other. To be run by `RUSTFLAGS="--cfg loom" cargo test --features malloc --test loom_malloc --release`.
+//!
+//! `thread_free` and `spare` are the real code. What heaps and abandoned blocks do with them is modelled by [`Block`]. Loom cannot run
+//! that: headers and chunks are mapped memory, which is zero before its first use and found by arithmetic on addresses, and the arena is a
+//! static. Loom's atomics are larger, and have to be made by a call. ThreadSanitizer looks at the rest: `scripts/testing/tsan.sh`.
 #![cfg(all(loom, feature = "malloc"))]
 
 use loom::cell::UnsafeCell;
