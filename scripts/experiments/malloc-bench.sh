@@ -20,7 +20,7 @@ LIBRARIES+=(bump="$BENCH/libbump.so")
 
 build_programs() {
   local source name
-  need_packages gcc g++ libc6-dev
+  need_packages gcc g++ make libc6-dev
   mkdir -p "$BENCH"
   for source in "$ROOT"/malloc/benchmarks/*.c; do
     name=$(basename "$source" .c)

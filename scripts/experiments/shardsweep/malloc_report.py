@@ -19,8 +19,10 @@ SECURE = "-secure"
 MEMORY_BY_CHANCE = ("xmalloc-test",)
 # The column of a measure, its title, and the programs without it.
 MEASURES = (("wall", "Time", ()), ("peak_kib", "Peak resident memory", MEMORY_BY_CHANCE))
-# Frees nothing: it says what the programs cost without an allocator, and is no competitor.
-BOUND = "bump"
+# Of these, processes run beside each other, so that their time says less than that of the processors.
+PARALLEL = ("cxx-build",)
+# Frees nothing: it says what the programs cost with fresh memory alone, and is no competitor.
+BUMP = "bump"
 
 
 def write(folder: Path, baseline: str, commands: str) -> Path:
@@ -29,15 +31,24 @@ def write(folder: Path, baseline: str, commands: str) -> Path:
     rows = malloc_runs.read(folder)
     if rows.empty:
         raise UserError(f"{folder} has no measurement yet")
+    rows = rows.assign(processor=rows["user"] + rows["system"])
     points = rows.groupby(["program", "threads", "allocator"], sort=False)
-    table = points[["wall", "peak_kib"]].median().reset_index()
+    table = points[["wall", "peak_kib", "processor"]].median().reset_index()
     runs = sorted({points.size().min(), points.size().max()})
-    head = f"Medians of {' to '.join(map(str, runs))} runs, relative to {baseline}. Below 1 is better. `{BOUND}` frees nothing.\n"
+    head = f"Medians of {' to '.join(map(str, runs))} runs, relative to {baseline}. Below 1 is better."
+    head += f" `{BUMP}` frees nothing and uses no memory again: it has a page fault for each page.\n"
     parts = [f"{commands}\n", head]
     for column, title, left_out in MEASURES:
         relative = ratios(table[~table["program"].isin(left_out)], column, baseline)
         parts.append(f"## {title}\n\n" + "\n".join(_lines(relative)) + "\n")
+        without = [name for name in left_out if name in set(table["program"])]
+        if without:
+            parts.append(f"Without {', '.join(without)}: what it holds is a queue, whose length is chance.\n")
         _plot(folder, relative, column, f"{title}, relative to {baseline}")
+    parallel = table[table["program"].isin(PARALLEL)]
+    if not parallel.empty:
+        lines = _lines(ratios(parallel, "processor", baseline))
+        parts.append("## User and system time\n\n" + "\n".join(lines[:-1]) + "\n")
     parts.append(_goals(table))
     write_whole(folder / TABLES, "\n".join(parts))
     return folder / TABLES
@@ -49,7 +60,7 @@ def ratios(table: pd.DataFrame, column: str, baseline: str) -> pd.DataFrame:
     if baseline not in wide:
         raise UserError(f"the baseline {baseline} was not measured: {', '.join(wide)}")
     order = [name for name in table["allocator"].unique() if name in wide]
-    return wide[order].div(wide[baseline], axis=0).dropna(subset=[each for each in order if each != BOUND])
+    return wide[order].div(wide[baseline], axis=0).dropna(subset=[each for each in order if each != BUMP])
 
 
 def _lines(relative: pd.DataFrame) -> list[str]:

@@ -86,6 +86,17 @@ def test_secure_modes_are_compared_with_the_plain_ones_alone(measure, tmp_path):
         assert tables.count(f"of {name}-secure relative to {name} at each point: geometric mean 1.000") == 2
 
 
+def test_what_a_table_leaves_out_is_said_and_what_runs_side_by_side_has_one_more(measure):
+    run, folder = measure
+    point = ("--programs", "larson,xmalloc-test,cxx-build", "--threads", "1", "--rounds", "1", "--baseline", "glibc")
+    assert run(*point, "glibc=") == 0
+    time, memory, processor = (folder / "tables.md").read_text().split("\n## ")[1:]
+    assert "| xmalloc-test | 1 | 1.00 |" in time and "Without" not in time
+    assert "| xmalloc-test" not in memory and "Without xmalloc-test: what it holds" in memory
+    assert processor.startswith("User and system time\n") and "| cxx-build | 1 | 1.00 |" in processor
+    assert "larson" not in processor.split("\n\n")[1]
+
+
 def test_stops_after_its_time(measure, capsys):
     run, folder = measure
     arguments = ("--programs", "cfrac", "--threads", "1", "--rounds", "1", "--baseline", "glibc", "glibc=")
