@@ -38,10 +38,11 @@ def table(data: pd.DataFrame, plugin: str) -> tables.Table:
     other = next(name for name in data["collector"] if name != plugin)
     body = []
     for key, group in data.groupby(["benchmark", "variant"], sort=False):
-        own, others = (group.loc[group["collector"] == each, "median"] for each in (plugin, other))
+        by_round = group.set_index("round")
+        own, others = (by_round.loc[by_round["collector"] == each, "median"] for each in (plugin, other))
         ratio = analysis.ratio_of_medians(own, others)
         said = (others.median(), own.median(), ratio.estimate, ratio.low, ratio.high)
-        body.append([*key, *(tables.number(each, 2) for each in said), analysis.verdict(ratio.low, ratio.high)])
+        body.append([*key, *(tables.number(each, 2) for each in said), analysis.verdict_of(ratio)])
     columns = ["benchmark", "variant", other, plugin, "ratio", "low", "high", "that is"]
     units = ", ".join(dict.fromkeys(data["unit"]))
     return tables.Table("micro", f"Median {units}", columns, body, _how_to_read(data["round"].nunique()))
