@@ -4,9 +4,9 @@
 
 use proptest::prelude::*;
 use shardsweep_policy::malloc::{self, heaps};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{channel, Sender};
 use std::sync::Mutex;
 
 /// Runs a test in a thread of its own, with no other test beside it. What is counted of the whole process, this test did.
@@ -31,9 +31,25 @@ enum Step {
     Free(usize),
     /// Another thread frees it, and ends.
     FreeElsewhere(usize),
+    /// A thread that runs beside until the end frees some cells, while the next steps are done.
+    FreeBeside(usize),
+    /// A cell at a multiple of a power of two is allocated with so many bytes and then resized, which keeps it at one.
+    ResizeAligned(u32, usize, usize),
+    /// Another thread resizes it, which so gets the new cell, and ends.
+    ResizeElsewhere(usize, usize),
     /// A thread allocates so many cells, and ends while they are in use.
     Inherit(usize, usize),
     Collect(bool),
+    /// One more heap, up to a few.
+    NewHeap,
+    /// As `Allocate`, in the heap whose turn it is.
+    AllocateIn(usize, usize),
+    /// The heap whose turn it is ends, and its cells stay.
+    Delete(usize),
+    /// The heap whose turn it is ends with its cells.
+    Destroy(usize),
+    /// The heap whose turn it is has the cells that it should have.
+    Visit(usize),
 }
 
 /// Sizes of all kinds, small ones most.
@@ -56,6 +72,14 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (any::<usize>(), size()).prop_map(|(index, size)| Step::Resize(index, size)),
         9 => any::<usize>().prop_map(Step::Free),
         2 => any::<usize>().prop_map(Step::FreeElsewhere),
+        3 => any::<usize>().prop_map(Step::FreeBeside),
+        2 => (3u32..16, size(), size()).prop_map(|(log, first, size)| Step::ResizeAligned(log, first, size)),
+        2 => (any::<usize>(), size()).prop_map(|(index, size)| Step::ResizeElsewhere(index, size)),
+        2 => Just(Step::NewHeap),
+        8 => (any::<usize>(), size()).prop_map(|(heap, size)| Step::AllocateIn(heap, size)),
+        1 => any::<usize>().prop_map(Step::Delete),
+        1 => any::<usize>().prop_map(Step::Destroy),
+        2 => any::<usize>().prop_map(Step::Visit),
         1 => (0usize..2_000, 1usize..40).prop_map(|(size, count)| Step::Inherit(size, count)),
         1 => any::<bool>().prop_map(Step::Collect),
     ]
@@ -132,11 +156,97 @@ impl Shadow {
         self.cells.remove(&start);
         Some((start, usable, fill))
     }
+
+    /// As `take`, of so many cells at most.
+    fn take_several(&mut self, turn: usize, most: usize) -> Vec<usize> {
+        let several = (0..most.min(self.cells.len()))
+            .filter_map(|next| self.take(turn.wrapping_add(next)))
+            .map(|taken| taken.0);
+        several.collect()
+    }
+
+    /// Has the cell whose turn it is resized, after which what fits still holds what it was filled with.
+    fn resize(&mut self, turn: usize, align: usize, size: usize, resize: impl Fn(usize) -> usize) {
+        let Some((cell, usable, fill)) = self.take(turn) else {
+            return;
+        };
+        let moved = pointer(resize(cell));
+        let kept = usable.min(size).min(EDGE);
+        // SAFETY: so many bytes were kept.
+        assert!((0..kept).all(|at| unsafe { moved.add(at).read() } == fill));
+        self.add(moved, size, align);
+    }
+
+    fn cells_of(&self, heap: &malloc::Heap) -> Vec<usize> {
+        let cells = self.cells.keys().copied();
+        // SAFETY: they are in use.
+        cells
+            .filter(|&cell| unsafe { heaps::contains(heap, cell) })
+            .collect()
+    }
+
+    /// Forgets the cells of the heap, after a look.
+    fn take_all_of(&mut self, heap: &malloc::Heap) {
+        for cell in self.cells_of(heap) {
+            let turn = self.cells.range(..cell).count();
+            self.take(turn);
+        }
+    }
+
+    /// The heap has each cell in use that is said to be its. It may have more, which the thread beside is still to free.
+    fn compare(&self, heap: &malloc::Heap) {
+        let mut seen = BTreeSet::new();
+        let visit = |cell, _| seen.insert(cell);
+        // SAFETY: the heap is this thread's, and the visitor leaves it alone.
+        unsafe { heaps::visit(heap, visit) };
+        for cell in self.cells_of(heap) {
+            assert!(seen.remove(&cell), "{cell:#x} was not visited");
+        }
+    }
 }
 
-fn run(steps: Vec<Step>) {
-    let mut shadow = Shadow::default();
-    for step in steps {
+/// A thread that frees what it is given, until nothing more comes.
+struct Beside {
+    cells: Sender<Vec<usize>>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Beside {
+    fn begin() -> Beside {
+        let (cells, given) = channel::<Vec<usize>>();
+        let thread = std::thread::spawn(move || {
+            // A thread that has allocated owns what it frees in abandoned blocks.
+            free_all(vec![malloc::malloc(1).expose_provenance()]);
+            given.into_iter().for_each(free_all);
+        });
+        Beside { cells, thread }
+    }
+
+    fn end(self) {
+        drop(self.cells);
+        self.thread.join().unwrap();
+    }
+}
+
+fn free_all(cells: Vec<usize>) {
+    // SAFETY: they are in use, and the caller's.
+    cells
+        .iter()
+        .for_each(|&cell| unsafe { malloc::free(pointer(cell)) });
+}
+
+const MOST_HEAPS: usize = 4;
+
+/// The cells of the tests, the heaps of their thread, and the one beside.
+struct Run {
+    shadow: Shadow,
+    heaps: Vec<&'static malloc::Heap>,
+    beside: Beside,
+}
+
+impl Run {
+    fn step(&mut self, step: Step) {
+        let shadow = &mut self.shadow;
         match step {
             Step::Allocate(size) => {
                 shadow.add(malloc::malloc(size), size, if size > 8 { 16 } else { 8 })
@@ -150,39 +260,41 @@ fn run(steps: Vec<Step>) {
             Step::Aligned(log, size) => {
                 shadow.add(malloc::aligned_alloc(1 << log, size), size, 1 << log)
             }
-            Step::Resize(turn, size) => {
-                let Some((cell, usable, fill)) = shadow.take(turn) else {
-                    continue;
-                };
+            Step::Resize(turn, size) => shadow.resize(turn, 8, size, |cell| {
                 // SAFETY: it is in use.
-                let moved = unsafe { malloc::realloc(pointer(cell), size) };
-                let kept = usable.min(size).min(EDGE);
-                // SAFETY: so many bytes were kept.
-                assert!((0..kept).all(|at| unsafe { moved.add(at).read() } == fill));
-                shadow.add(moved, size, 8);
-            }
-            Step::Free(turn) => {
-                if let Some((cell, ..)) = shadow.take(turn) {
+                unsafe { malloc::realloc(pointer(cell), size) }.expose_provenance()
+            }),
+            Step::ResizeAligned(log, first, size) => {
+                let align = 1 << log;
+                // What is resized has to be at such a multiple.
+                let cell = malloc::aligned_alloc(align, first);
+                shadow.add(cell, first, align);
+                let turn = shadow.cells.range(..cell.addr()).count();
+                shadow.resize(turn, align, size, |cell| {
                     // SAFETY: it is in use.
-                    unsafe { malloc::free(pointer(cell)) };
-                }
+                    unsafe { malloc::aligned_realloc(pointer(cell), align, size) }
+                        .expose_provenance()
+                });
             }
+            Step::ResizeElsewhere(turn, size) => shadow.resize(turn, 8, size, |cell| {
+                // SAFETY: it is in use.
+                let resize = move || unsafe { malloc::realloc(pointer(cell), size) };
+                std::thread::spawn(move || resize().expose_provenance())
+                    .join()
+                    .unwrap()
+            }),
+            Step::Free(turn) => free_all(shadow.take_several(turn, 1)),
             Step::FreeElsewhere(turn) => {
-                let cells: Vec<usize> = (0..7)
-                    .filter_map(|next| shadow.take(turn.wrapping_add(next)))
-                    .map(|taken| taken.0)
-                    .collect();
-                let free = move || {
-                    // A thread that has allocated owns what it frees in abandoned blocks.
-                    // SAFETY: it is in use.
-                    unsafe { malloc::free(malloc::malloc(1)) };
-                    // SAFETY: they are in use.
-                    cells
-                        .iter()
-                        .for_each(|&cell| unsafe { malloc::free(pointer(cell)) });
-                };
-                std::thread::spawn(free).join().unwrap();
+                let cells = shadow.take_several(turn, 7);
+                let beside = Beside::begin();
+                beside.cells.send(cells).unwrap();
+                beside.end();
             }
+            Step::FreeBeside(turn) => self
+                .beside
+                .cells
+                .send(shadow.take_several(turn, 7))
+                .unwrap(),
             Step::Inherit(size, count) => {
                 let allocate = move || {
                     (0..count)
@@ -196,12 +308,58 @@ fn run(steps: Vec<Step>) {
             }
             // SAFETY: the heap is this thread's.
             Step::Collect(force) => unsafe { heaps::default().unwrap().collect(force) },
+            Step::NewHeap => {
+                if self.heaps.len() < MOST_HEAPS {
+                    self.heaps.push(heaps::new().unwrap());
+                }
+            }
+            Step::AllocateIn(turn, size) => {
+                if let Some(heap) = turn.checked_rem(self.heaps.len()) {
+                    shadow.add(pointer(heap_malloc(self.heaps[heap], size)), size, 8);
+                }
+            }
+            Step::Delete(turn) => {
+                if let Some(heap) = turn.checked_rem(self.heaps.len()) {
+                    // SAFETY: the heap is this thread's, and not used any further.
+                    unsafe { heaps::delete(self.heaps.swap_remove(heap)) };
+                }
+            }
+            Step::Destroy(turn) => {
+                if let Some(heap) = turn.checked_rem(self.heaps.len()) {
+                    let heap = self.heaps.swap_remove(heap);
+                    // The thread beside may still be freeing cells of it.
+                    std::mem::replace(&mut self.beside, Beside::begin()).end();
+                    shadow.take_all_of(heap);
+                    // SAFETY: the heap is this thread's, and neither it nor a cell of it is used any further.
+                    unsafe { heaps::destroy(heap) };
+                }
+            }
+            Step::Visit(turn) => {
+                if let Some(heap) = turn.checked_rem(self.heaps.len()) {
+                    shadow.compare(self.heaps[heap]);
+                }
+            }
         }
     }
-    while let Some((cell, ..)) = shadow.take(0) {
-        // SAFETY: it is in use.
-        unsafe { malloc::free(pointer(cell)) };
+
+    fn end(mut self) {
+        self.beside.end();
+        free_all(self.shadow.take_several(0, usize::MAX));
+        // SAFETY: the heaps are this thread's, and not used any further.
+        self.heaps
+            .into_iter()
+            .for_each(|heap| unsafe { heaps::delete(heap) });
     }
+}
+
+fn run(steps: Vec<Step>) {
+    let mut run = Run {
+        shadow: Shadow::default(),
+        heaps: Vec::new(),
+        beside: Beside::begin(),
+    };
+    steps.into_iter().for_each(|step| run.step(step));
+    run.end();
 }
 
 #[test]
@@ -211,8 +369,8 @@ fn no_cell_overlaps_another() {
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    let steps = proptest::collection::vec(step(), 1..if cfg!(miri) { 40 } else { 400 });
-    alone(move || proptest!(config, |(steps in steps)| run(steps)));
+    let lengths = 1..if cfg!(miri) { 40 } else { 400 };
+    alone(move || proptest!(config, |(steps in proptest::collection::vec(step(), lengths))| run(steps)));
 }
 
 #[test]
