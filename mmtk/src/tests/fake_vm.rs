@@ -627,6 +627,7 @@ impl FakeVm {
     }
 
     /// How often what threads wait for was forgotten before they ran, or kept then.
+    #[cfg(feature = "shardsweep")]
     pub fn wrongly_waited_for(&self) -> usize {
         WRONGLY_WAITED_FOR.load(Ordering::SeqCst)
     }
