@@ -13,7 +13,7 @@ TARGET=x86_64-unknown-linux-gnu
 
 # tests ARGUMENT...: runs those tests of policy/. The first race ends them.
 tests() {
-  CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1" \
+  CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-Zsanitizer=thread --cfg tsan" TSAN_OPTIONS="halt_on_error=1" \
     cargo +nightly test -Zbuild-std --target $TARGET --manifest-path "$ROOT/policy/Cargo.toml" --target-dir "$OUT/cargo-tsan" "$@"
 }
 
