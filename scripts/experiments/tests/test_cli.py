@@ -184,8 +184,8 @@ def test_help_of_minheap_says_what_counts_as_too_small(shardsweep):
     [
         (
             ("sweep", "--preset", "huge"),
-            "no preset huge: there are chopin, chopin-minheap, defaults, full, latency, memory, minheap, pauses, plans, programs, "
-            "quick, small-heaps, time",
+            "no preset huge: there are chopin, chopin-minheap, defaults, full, latency, memory, minheap, pauses, plans, "
+            "programs, quick, small-heaps, time",
         ),
         (("sweep", "--grid", "none.yml"), "grid none.yml is not there"),
         (("minheap", "--builds", "ms-46k", "--threads", "1"), "unknown build ms-46k: did you mean ms-4k, ms-64k"),
