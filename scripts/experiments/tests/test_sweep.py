@@ -184,10 +184,16 @@ addEventListener("load", async () => {
   const table = document.getElementById("table-performance-time.total");
   const column = [...table.tHead.rows[0].cells].findIndex(cell => cell.textContent.startsWith("median"));
   const shown = () => [...table.tBodies[0].rows].map(row => parseFloat(row.cells[column].textContent));
-  table.tHead.rows[0].cells[column].click();
-  const up = shown();
-  table.tHead.rows[0].cells[column].click();
-  const down = shown();
+  const header = table.tHead.rows[0].cells[column];
+  const sorted = async order => {
+    header.click();
+    while (header.ariaSort !== order) await new Promise(resolve => setTimeout(resolve, 10));
+    return shown();
+  };
+  // The module that makes tables sortable may end after the page has loaded.
+  while (!table.classList.contains("dataTable")) await new Promise(resolve => setTimeout(resolve, 10));
+  const up = await sorted("ascending");
+  const down = await sorted("descending");
   const plot = document.getElementById("minheap-steady");
   await Plotly.relayout(plot, {"xaxis.range": [2, 5]});
   const seen = {
