@@ -170,15 +170,21 @@ pub unsafe fn snapshot_slots<const COMPRESSED: bool>(
     }
 }
 
-/// Has `object` marked, if marking is active.
+/// Has `objects` marked, if marking is active.
 ///
 /// # Safety
 /// As for [`with_mutator`].
-pub unsafe fn snapshot_object<const COMPRESSED: bool>(raw: abi::Mutator, object: ObjectReference) {
-    // A slot of its own, as wide as the heap's at least.
-    let mut place = 0usize;
-    let start = Address::from_mut_ptr(&raw mut place);
-    OopSlot::<COMPRESSED>::from_field(start).store(object);
+pub unsafe fn snapshot_objects<const COMPRESSED: bool>(
+    raw: abi::Mutator,
+    objects: &[ObjectReference],
+) {
+    // Slots of their own: a word has room for one, which is as wide as a word at most.
+    let mut places = vec![0usize; objects.len()];
+    let start = Address::from_mut_ptr(places.as_mut_ptr());
+    for (index, &object) in objects.iter().enumerate() {
+        OopSlot::<COMPRESSED>::from_field(start + index * OopSlot::<COMPRESSED>::FIELD_BYTES)
+            .store(object);
+    }
     // SAFETY: promised by the caller.
-    unsafe { snapshot_slots::<COMPRESSED>(raw, start, 1) }
+    unsafe { snapshot_slots::<COMPRESSED>(raw, start, objects.len()) }
 }

@@ -11,6 +11,7 @@ use mmtk::util::heap::GCTriggerPolicy;
 use mmtk::util::{VMMutatorThread, VMThread, VMWorkerThread};
 use mmtk::vm::{Collection, GCThreadContext};
 use mmtk::Mutator;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `ThirdPartyHeapPause`: what the pause that has been scheduled, or lasts, is for.
 pub fn pause<const COMPRESSED: bool>() -> i32 {
@@ -26,11 +27,12 @@ pub fn pause<const COMPRESSED: bool>() -> i32 {
     }
 }
 
-/// Whether marking runs beside the mutators.
-pub fn is_marking_concurrently<const COMPRESSED: bool>() -> bool {
-    let plan = heap::mmtk::<COMPRESSED>().get_plan();
-    plan.concurrent()
-        .is_some_and(|plan| plan.concurrent_work_in_progress())
+/// Whether the mutators are stopped.
+static IN_PAUSE: AtomicBool = AtomicBool::new(false);
+
+/// Whether mutators run beside the worker that asks. If not, they will not before its packet is done.
+pub fn is_beside_mutators() -> bool {
+    !IN_PAUSE.load(Ordering::SeqCst)
 }
 
 /// Starts the discovery of references, unless marking has begun in an earlier pause and found some.
@@ -53,10 +55,14 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
         #[cfg(feature = "shardsweep")]
         mmtk::shardsweep::cancel_purge(heap::mmtk::<COMPRESSED>());
         upcalls::stop_all_mutators(worker.0);
+        IN_PAUSE.store(true, Ordering::SeqCst);
         recent_copies::forget();
         roots::begin_collection();
         begin_discovery::<COMPRESSED>();
         phases::schedule::<COMPRESSED>();
+        if pause::<COMPRESSED>() == abi::PAUSE_FINAL_MARK {
+            roots::snapshot_late::<COMPRESSED>();
+        }
         for raw in upcalls::mutators() {
             // SAFETY: mutators are stopped, and the list has each of them once.
             mutator_visitor(unsafe { mutator_ref(raw) });
@@ -70,6 +76,7 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
         if pause::<COMPRESSED>() != abi::PAUSE_FINAL_MARK {
             trigger::forget_pending();
         }
+        IN_PAUSE.store(false, Ordering::SeqCst);
         upcalls::resume_mutators(worker.0);
         #[cfg(feature = "shardsweep")]
         mmtk::shardsweep::wake_purger(heap::mmtk::<COMPRESSED>());

@@ -5,13 +5,15 @@
 use crate::abi::{self, Phase, RawSlot, RootSet};
 use crate::sharing::share;
 use crate::slot::OopSlot;
-use crate::{heap, upcalls, OpenJDK};
+use crate::{barrier, heap, upcalls, OpenJDK};
 use mmtk::scheduler::{GCWork, GCWorker, WorkBucketStage, EDGES_WORK_BUFFER_SIZE};
 use mmtk::util::VMThread;
+use mmtk::vm::slot::Slot;
 use mmtk::vm::RootsWorkFactory;
 use mmtk::{memory_manager, MMTK};
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether this collection scans roots for the second time.
@@ -122,6 +124,14 @@ pub fn schedule_sets<const COMPRESSED: bool>(factory: impl RootsWorkFactory<OopS
         };
         memory_manager::add_work_packet(mmtk, bucket, packet);
     }
+}
+
+/// Has marked what marking beside the mutators does not come to. Called at the beginning of a final mark.
+pub fn snapshot_late<const COMPRESSED: bool>() {
+    let slots = upcalls::late_roots().into_iter().map(OopSlot::<COMPRESSED>::from_raw);
+    let objects: Vec<_> = slots.filter_map(|slot| slot.load()).collect();
+    // SAFETY: null stands for threads without a mutator, as this worker is.
+    unsafe { barrier::snapshot_objects::<COMPRESSED>(ptr::null_mut(), &objects) }
 }
 
 /// Has workers run `part`, as many as the weak roots are worth.

@@ -2,7 +2,7 @@
 //! Scanning: which slots an object has, and which of them this trace follows.
 
 use crate::abi::{RawSlot, RootSink};
-use crate::collection::is_marking_concurrently;
+use crate::collection::is_beside_mutators;
 use crate::layout::{self, Kind, Object};
 use crate::references::{self, DISCOVERY};
 use crate::slot::OopSlot;
@@ -17,7 +17,7 @@ use mmtk::vm::{
 use mmtk::Mutator;
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{fence, AtomicBool, Ordering};
 
 /// Whether the plan leaves objects where they are. Then what a slot holds is traced at once, and not written back: slots need
 /// no queue.
@@ -145,9 +145,13 @@ fn scan<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPRESSED>>>(
         visitor.visit_slot(OopSlot::from_field(view.referent()));
         visitor.visit_slot(OopSlot::from_field(view.discovered()));
     }
-    // The class of a mirror may be freed beside marking: `VM_RedefineClasses` in `jvmtiRedefineClasses.cpp` does not wait for it. There
-    // all class loader data of the time of the snapshot are roots.
-    if kind != Kind::Mirror || !is_marking_concurrently::<COMPRESSED>() {
+    // The class of a mirror may be freed beside marking: `VM_RedefineClasses` in `jvmtiRedefineClasses.cpp` does not wait for it. The
+    // final mark looks for what mirrors alone lead to, the class loader data of hidden classes. It sees the mark of this one, or
+    // this worker sees the pause.
+    if kind != Kind::Mirror || {
+        fence(Ordering::SeqCst);
+        !is_beside_mutators()
+    } {
         view.visit_class_loader_data(kind, |data| {
             visit_class_loader_data::<COMPRESSED, _>(data, visitor)
         });
@@ -218,7 +222,7 @@ mod check {
             return;
         }
         // Mutators would write to it between one look and the other.
-        if is_marking_concurrently::<COMPRESSED>() {
+        if is_beside_mutators() {
             return;
         }
         // SAFETY: as in `scan_object`.

@@ -128,6 +128,24 @@ pub fn scan_roots(root_set: abi::RootSet, sink: &abi::RootSink) {
     unsafe { (vm().scan_roots)(root_set as i32, sink) }
 }
 
+/// Root slots that marking beside the mutators has not come to.
+pub fn late_roots() -> Vec<abi::RawSlot> {
+    unsafe extern "C" fn report(context: *mut c_void, slots: *const abi::RawSlot, count: usize) {
+        if count > 0 {
+            // SAFETY: `context` is the vector below, which only this call uses; the VM passes `count` slots.
+            unsafe {
+                (*context.cast::<Vec<abi::RawSlot>>())
+                    .extend_from_slice(std::slice::from_raw_parts(slots, count))
+            };
+        }
+    }
+    let mut found = Vec::new();
+    let context = ptr::from_mut(&mut found).cast();
+    // SAFETY: called in a final mark only, with mutators stopped, and the sink outlives the call.
+    unsafe { (vm().scan_late_roots)(&abi::RootSink { report, context }) };
+    found
+}
+
 /// Announces that roots will be scanned once more in this collection.
 pub fn prepare_for_roots_re_scanning() {
     // SAFETY: called inside a collection only.

@@ -352,6 +352,7 @@ static TABLE: Vm = Vm {
     size_flags,
     memory_mapped,
     begin_phase,
+    scan_late_roots,
 };
 
 /// The VM, as its one Java thread sees it.
@@ -480,6 +481,16 @@ impl FakeVm {
     /// Says whether workers visit the other class loader data only beside this thread, and wait before they do.
     pub fn hold_handle(&mut self, is_held: bool) {
         IS_HELD.store(is_held, Ordering::SeqCst);
+    }
+
+    /// Takes an element out of an array without telling of it, but in the final mark.
+    pub fn tell_late_of_element(&mut self, array: Oop, index: usize) {
+        let field = array + 24 + index * field_bytes();
+        let object = load(field).expect("there is one");
+        store(field, None);
+        if !self.omits_barrier {
+            LATE.lock().unwrap().push(AtomicUsize::new(object));
+        }
     }
 
     /// How often the other class loader data has been visited since this was last asked.

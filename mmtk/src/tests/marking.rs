@@ -72,7 +72,7 @@ fn a_snapshot_survives() {
 const MOVED: usize = 100;
 
 /// How many of these objects are not marked, though they were reachable when marking began: `route` says how they are overwritten where
-/// they were, or else loaded. Marking comes to their old places behind the handle, which waits until they are moved.
+/// they were, or else loaded, or told of in the final mark. Marking comes to their old places behind the handle, which waits until they are moved.
 /// Nothing refers to the new places but this function, so that nobody follows what may be dangling. None: another
 /// collection has freed them since.
 fn lost_objects(vm: &mut FakeVm, route: usize) -> Option<usize> {
@@ -99,6 +99,7 @@ fn lost_objects(vm: &mut FakeVm, route: usize) -> Option<usize> {
             0 => vm.set_element(array, index, None),
             1 => vm.set_element_by_vm(array, index, None),
             2 => vm.fill_elements(array, index, 1, None),
+            4 => vm.tell_late_of_element(array, index),
             _ => {
                 moved.extend(vm.get_referent(object));
                 continue;
@@ -126,7 +127,7 @@ fn objects_are_lost_without_the_snapshot_barrier() {
         return;
     }
     vm.collect();
-    for route in 0..4 {
+    for route in 0..5 {
         for omits_barrier in [true, false] {
             vm.omits_barrier = omits_barrier;
             // Where workers are slow, the heap may be full before marking is over.

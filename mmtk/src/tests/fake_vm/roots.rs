@@ -6,7 +6,7 @@ use crate::abi::{self, RawSlot, RootSet, RootSink, Thread};
 use crate::layout::tests::{class_loader_data, test_layout};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 use std::{ptr, thread};
 
@@ -83,6 +83,15 @@ fn loader_claim() -> &'static AtomicI32 {
     let claim = *LOADER + test_layout().class_loader_data_claim_offset as usize;
     // SAFETY: the aligned field of what is never freed.
     unsafe { AtomicI32::from_ptr(claim as *mut i32) }
+}
+
+/// Objects that marking beside the program does not come to, and the final mark is to be told of.
+pub static LATE: Mutex<Vec<AtomicUsize>> = Mutex::new(Vec::new());
+
+pub unsafe extern "C" fn scan_late_roots(sink: *const RootSink) {
+    // The plugin loads the slots when this is over.
+    let roots = std::mem::take(&mut *LATE.lock().unwrap()).leak();
+    report(sink, &roots.iter().map(root_slot).collect::<Vec<_>>());
 }
 
 /// Begins a scan.

@@ -34,14 +34,22 @@ bool ThirdPartyHeapClassUnloading::is_due(GCCause::Cause cause) {
          _without_unloading + 1 >= _interval;
 }
 
-void ThirdPartyHeapClassUnloading::begin(bool partial, GCCause::Cause cause) {
-  ClassLoaderDataGraph::clear_claimed_marks();
+void ThirdPartyHeapClassUnloading::begin_marking(bool may_unload, GCCause::Cause cause) {
+  _is_marking = may_unload && is_due(cause);
+  _without_unloading = _is_marking ? 0 : _without_unloading + 1;
+}
+
+void ThirdPartyHeapClassUnloading::begin(ThirdPartyHeapPause pause, GCCause::Cause cause) {
   nmethod::oops_do_marking_prologue();
-  _is_marking = ClassUnloading && !partial && is_due(cause);
-  if (_is_marking) {
-    _without_unloading = 0;
-  } else if (!partial) {
-    _without_unloading++;
+  if (pause == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
+    return;
+  }
+  ClassLoaderDataGraph::clear_claimed_marks();
+  _is_marking = false;
+  if (pause == THIRD_PARTY_HEAP_PAUSE_FULL) {
+    begin_marking(ClassUnloading, cause);
+  } else if (pause == THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {
+    begin_marking(ClassUnloading && ClassUnloadingWithConcurrentMark, cause);
   }
 }
 
@@ -104,9 +112,9 @@ void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosur
   }
 }
 
-void ThirdPartyHeapClassUnloading::end(bool partial) {
+void ThirdPartyHeapClassUnloading::end(ThirdPartyHeapPause pause) {
   nmethod::oops_do_marking_epilogue();
-  if (partial) {
+  if (pause != THIRD_PARTY_HEAP_PAUSE_FULL && pause != THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
     return;
   }
   // Also the metadata of classes that could not be linked, or were redefined.

@@ -16,7 +16,8 @@ class OopClosure;
 // While such a collection marks, class loader data and nmethods are held weakly: the
 // plugin comes to the former through objects, and to the latter through frames. What
 // it has not come to is unloaded when marking is over; the rest is alive, and is
-// among the roots again.
+// among the roots again. Marking beside the program lasts from the initial mark to the
+// final one, as G1's does.
 //
 // A full heap does not tell that classes are garbage, and it takes time to look through
 // the code cache: HotSpot's generational collectors do so in full collections alone,
@@ -29,17 +30,18 @@ private:
   static const uint MostInterval = 64;
 
   static bool _is_marking;
-  static uint _interval;          // full collections from one that unloads to the next
-  static uint _without_unloading; // full collections since the last that unloaded
+  static uint _interval;          // collections of the whole heap from one that unloads to the next
+  static uint _without_unloading; // collections of the whole heap since the last that unloaded
 
   static bool is_due(GCCause::Cause cause);
+  static void begin_marking(bool may_unload, GCCause::Cause cause);
 
 public:
   // Whether class loader data and nmethods are held weakly now.
   static bool is_marking() { return _is_marking; }
 
   // Before roots are scanned. A partial collection unloads nothing.
-  static void begin(bool partial, GCCause::Cause cause);
+  static void begin(ThirdPartyHeapPause pause, GCCause::Cause cause);
   // Before roots are scanned for a second time.
   static void begin_second_scan();
 
@@ -49,8 +51,8 @@ public:
   // After marking, when weak roots have been cleared.
   static void unload(BoolObjectClosure* is_alive, OopClosure* forward);
 
-  // After the collection, when compiled code has been fixed.
-  static void end(bool partial);
+  // After the pause, when compiled code has been fixed.
+  static void end(ThirdPartyHeapPause pause);
 };
 
 #endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPCLASSUNLOADING_HPP

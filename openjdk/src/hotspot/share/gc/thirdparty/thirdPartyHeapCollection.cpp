@@ -73,7 +73,7 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::clear();
 #endif
-  ThirdPartyHeapClassUnloading::begin(!is_full(), cause);
+  ThirdPartyHeapClassUnloading::begin(_pause, cause);
   ThirdPartyHeapRoots::begin_collection(_pause == THIRD_PARTY_HEAP_PAUSE_PARTIAL);
   if (_pause != THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {
     ThirdPartyHeapRoots::announce_tag_maps();
@@ -92,7 +92,7 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   }
   ThirdPartyHeapPhases::begin("Finish");
   ThirdPartyHeapRoots::end_collection();
-  ThirdPartyHeapClassUnloading::end(!is_full());
+  ThirdPartyHeapClassUnloading::end(_pause);
   verify(VerifyAfterGC, leaves_marks() ? ThirdPartyHeap::VerifyByMarks : VerifyOption_Default, "After GC");
   advance_soft_reference_clock();
   _heap->update_capacity_and_used_at_gc();

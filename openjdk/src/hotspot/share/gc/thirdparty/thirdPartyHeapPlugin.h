@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 16
+#define THIRD_PARTY_HEAP_ABI_VERSION 17
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -325,6 +325,9 @@ typedef struct ThirdPartyHeapVMTable {
 
   /* By a worker inside a collection: a ThirdPartyHeapPhase begins, and the phase that lasts ends. By one thread at a time. */
   void (*begin_phase)(int32_t phase);
+
+  /* In a final mark, before the rest is marked: roots that marking beside the mutators does not come to. Their referents stay. */
+  void (*scan_late_roots)(const ThirdPartyHeapRootSink* sink);
 } ThirdPartyHeapVMTable;
 
 /* What the VM may call. */

@@ -22,6 +22,7 @@
 #include "runtime/atomic.hpp"
 #include "runtime/handles.inline.hpp"
 #include "runtime/thread.hpp"
+#include "runtime/threadSMR.hpp"
 #include "runtime/vmThread.hpp"
 #if INCLUDE_JVMTI
 #include "prims/jvmtiTagMap.hpp"
@@ -108,6 +109,44 @@ void ThirdPartyHeapRoots::scan_class_loader_data(OopClosure* closure) {
   ClassLoaderDataGraph::roots_cld_do(&claim, ThirdPartyHeapClassUnloading::is_marking() ? NULL : &claim);
 }
 
+class ThirdPartyHeapIsReachableClosure : public BoolObjectClosure {
+public:
+  virtual bool do_object_b(oop object) {
+    return ThirdPartyHeapLoader::plugin()->is_reachable(cast_from_oop<void*>(object)) != 0;
+  }
+};
+
+// The class loader data of hidden classes whose mirrors are marked.
+class ThirdPartyHeapMarkedHolderClosure : public CLDClosure {
+  OopClosure* const                _closure;
+  ThirdPartyHeapIsReachableClosure _is_reachable;
+
+public:
+  explicit ThirdPartyHeapMarkedHolderClosure(OopClosure* closure) : _closure(closure), _is_reachable() {}
+
+  virtual void do_cld(ClassLoaderData* cld) {
+    const oop holder = cld->has_class_mirror_holder() ? cld->holder_no_keepalive() : oop(NULL);
+    if (holder != NULL && _is_reachable.do_object_b(holder)) {
+      cld->oops_do(_closure, ClassLoaderData::_claim_strong);
+    }
+  }
+};
+
+// G1's remark, too, takes the constants of what is on the stacks for alive: a method may have been entered since the initial mark.
+void ThirdPartyHeapRoots::scan_late(const ThirdPartyHeapRootSink* sink) {
+  if (!ThirdPartyHeapClassUnloading::is_marking()) {
+    return;
+  }
+  ResourceMark rm;
+  ThirdPartyHeapSlotClosure closure(sink);
+  ThirdPartyHeapMarkedHolderClosure holders(&closure);
+  ClassLoaderDataGraph::cld_do(&holders);
+  MarkingCodeBlobClosure code_closure(&closure, !CodeBlobToOopClosure::FixRelocations);
+  for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
+    thread->nmethods_do(&code_closure);
+  }
+}
+
 void ThirdPartyHeapRoots::scan(int32_t root_set, const ThirdPartyHeapRootSink* sink) {
   ThirdPartyHeapPhases::RootsTimer timer(root_set);
   ResourceMark rm;
@@ -153,12 +192,6 @@ void ThirdPartyHeapRoots::scan_thread(JavaThread* thread, const ThirdPartyHeapRo
   thread->oops_do(&closure, ThirdPartyHeapClassUnloading::is_marking() ? &code_closure : NULL);
 }
 
-class ThirdPartyHeapIsReachableClosure : public BoolObjectClosure {
-public:
-  virtual bool do_object_b(oop object) {
-    return ThirdPartyHeapLoader::plugin()->is_reachable(cast_from_oop<void*>(object)) != 0;
-  }
-};
 
 // Weak roots lie in OopStorages and nmethods, which hold full oops only.
 class ThirdPartyHeapForwardClosure : public OopClosure {

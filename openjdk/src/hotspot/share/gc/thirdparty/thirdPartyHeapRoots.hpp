@@ -51,6 +51,8 @@ public:
   // Reports the roots of one set (ThirdPartyHeapRootSet): each worker that calls it claims and reports parts.
   static void scan(int32_t root_set, const ThirdPartyHeapRootSink* sink);
   static void scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink);
+  // In a final mark, what marking beside the program does not come to.
+  static void scan_late(const ThirdPartyHeapRootSink* sink);
 
   // The roots of all sets, to a closure of the VM.
   static void oops_do(OopClosure* closure);

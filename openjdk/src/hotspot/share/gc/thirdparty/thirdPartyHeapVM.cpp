@@ -194,6 +194,7 @@ const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
     vm_size_flags,
     vm_memory_mapped,
     ThirdPartyHeapPhases::begin_plugin_phase,
+    ThirdPartyHeapRoots::scan_late,
   };
   return &table;
 }

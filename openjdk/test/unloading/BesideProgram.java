@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary While marking runs beside the program, what reaches a class changes. A class stays as long as it is reached, and a final mark unloads it
+ *          after that: no full pause is needed. With -XX:-ClassUnloadingWithConcurrentMark, none of them does.
+ * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @library /lib
+ * @run main/timeout=480 BesideProgram
+ */
+
+import heap.Check;
+import heap.Child;
+import heap.Heap;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.management.ClassLoadingMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.ref.WeakReference;
+import java.util.function.IntSupplier;
+
+public class BesideProgram {
+    private static final int SECRET = 4711;
+    /** Classes, of several collections. */
+    private static final int ENOUGH = 20_000;
+    private static final int ROUNDS_WITHOUT = 20_000;
+
+    public static void main(String[] args) throws Exception {
+        String plan = Child.hasOwnPolicy() ? "ConcurrentMarkSweep" : "ConcurrentImmix";
+        for (String compiler : new String[] {"-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation", "-Xint"}) {
+            Child on = child(plan, compiler, "-XX:+ClassUnloadingWithConcurrentMark");
+            Check.that(on.out().contains("Pause Final Mark"), "marking ran");
+            // The crate's plan does not wait for a final mark where the heap is full before.
+            Check.that(!Child.hasOwnPolicy() || !on.out().contains("Pause Full"), "no full pause with " + compiler + ":\n" + on.out());
+        }
+        Child off = child(plan, "-XX:+TieredCompilation", "-XX:-ClassUnloadingWithConcurrentMark");
+        boolean full = false;
+        for (String line : (Iterable<String>) off.out().lines()::iterator) {
+            full |= line.contains("Pause Full");
+            Check.that(full || !line.contains("unloading class"), "unloaded without a full pause: " + line);
+        }
+    }
+
+    private static Child child(String plan, String compiler, String unloading) throws Exception {
+        return Child.with("-Xms256m", "-Xmx256m", "-XX:MetaspaceSize=512m", "-XX:ThirdPartyHeapOptions=plan=" + plan, compiler, unloading,
+                "-Xlog:gc,class+unload").main(Main.class, unloading).mustExitCleanly(0);
+    }
+
+    /** Defined by each loader. */
+    public static class Kept implements IntSupplier {
+        private static int[] value = {SECRET};
+
+        @Override
+        public int getAsInt() {
+            return value[0];
+        }
+
+        public static int secret() {
+            return value[0];
+        }
+
+        public static IntSupplier lambda() {
+            return () -> value[0];
+        }
+
+        public static Class<?> hidden() throws IllegalAccessException {
+            return MethodHandles.lookup().defineHiddenClass(Loaders.codeOf(OfHidden.class), true).lookupClass();
+        }
+    }
+
+    /** Defined by each loader, as a hidden class. */
+    public static class OfHidden implements IntSupplier {
+        private static int[] value = {SECRET};
+
+        @Override
+        public int getAsInt() {
+            return value[0];
+        }
+    }
+
+    /** Moves what reaches classes from place to place. */
+    public static class Main {
+        private static final int PLACES = 64;
+        private static final int NODES = 1_000_000;
+
+        private static final class Node {
+            final Node next;
+
+            Node(Node next) {
+                this.next = next;
+            }
+        }
+
+        static Node live;
+        static volatile Object sink;
+        private static final Object[] PLACE = new Object[PLACES];
+        private static final WeakReference<?>[] WEAK = new WeakReference<?>[PLACES];
+
+        public static void main(String[] args) throws Exception {
+            // To mark a list takes longer than an initial pause does.
+            for (int i = 0; i < NODES; i++) {
+                live = new Node(live);
+            }
+            boolean unloads = args[0].contains("+");
+            ClassLoadingMXBean classes = ManagementFactory.getClassLoadingMXBean();
+            for (int i = 0; unloads ? classes.getUnloadedClassCount() < ENOUGH : i < ROUNDS_WITHOUT; i++) {
+                int place = i % PLACES;
+                Object held = PLACE[place] == null && WEAK[place] != null ? WEAK[place].get() : PLACE[place];
+                if (held != null) {
+                    Check.equal(SECRET, secret(held), "what " + held.getClass() + " leads to");
+                }
+                if (i / PLACES % 4 == 0) {
+                    PLACE[place] = made(i);
+                } else if (PLACE[place] != null) {
+                    // For a while it is held weakly.
+                    WEAK[place] = new WeakReference<>(PLACE[place]);
+                    PLACE[place] = null;
+                } else {
+                    PLACE[place] = held;
+                    WEAK[place] = null;
+                }
+                sink = new byte[Heap.MIB / 16];
+            }
+        }
+
+        private static Object made(int kind) throws Exception {
+            Class<?> kept = new Loaders.Loader(Kept.class).load(Kept.class);
+            switch (kind % 7) {
+                case 0:
+                    return kept;
+                case 1:
+                    return kept.getClassLoader();
+                case 2:
+                    return kept.getDeclaredConstructor().newInstance();
+                case 3:
+                    return kept.getMethod("lambda").invoke(null);
+                case 4:
+                    return kept.getMethod("hidden").invoke(null);
+                case 5:
+                    return ((Class<?>) kept.getMethod("hidden").invoke(null)).getDeclaredConstructor().newInstance();
+                default:
+                    return MethodHandles.publicLookup().findStatic(kept, "secret", MethodType.methodType(int.class));
+            }
+        }
+
+        private static int secret(Object held) throws Exception {
+            Object found = held instanceof Loaders.Loader ? ((Loaders.Loader) held).load(Kept.class) : held;
+            found = found instanceof Class ? ((Class<?>) found).getDeclaredConstructor().newInstance() : found;
+            try {
+                return found instanceof MethodHandle ? (int) ((MethodHandle) found).invoke() : ((IntSupplier) found).getAsInt();
+            } catch (Throwable e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+}
