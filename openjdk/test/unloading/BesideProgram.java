@@ -22,7 +22,7 @@ import java.util.function.IntSupplier;
 public class BesideProgram {
     private static final int SECRET = 4711;
     /** Classes, of several collections. */
-    private static final int ENOUGH = 20_000;
+    private static final int ENOUGH = 10_000;
     private static final int ROUNDS_WITHOUT = 20_000;
 
     public static void main(String[] args) throws Exception {
@@ -68,58 +68,50 @@ public class BesideProgram {
         }
     }
 
-    /** Defined by each loader, as a hidden class. */
+    /** Defined by each loader, as a hidden class. Class loader data, to which the mirror leads, hold the resolved string. */
     public static class OfHidden implements IntSupplier {
         private static int[] value = {SECRET};
 
         @Override
         public int getAsInt() {
-            return value[0];
+            return value[0] + "".length();
         }
     }
 
     /** Moves what reaches classes from place to place. */
     public static class Main {
-        private static final int PLACES = 64;
-        private static final int NODES = 1_000_000;
+        private static final int PLACES = 512;
+        /** An initial pause does not come to the middle of so many elements. */
+        private static final int ELEMENTS = 2_000_000;
+        private static final int FIRST = ELEMENTS / 2;
 
-        private static final class Node {
-            final Node next;
-
-            Node(Node next) {
-                this.next = next;
-            }
-        }
-
-        static Node live;
         static volatile Object sink;
-        private static final Object[] PLACE = new Object[PLACES];
+        private static final Object[] HELD = new Object[ELEMENTS];
         private static final WeakReference<?>[] WEAK = new WeakReference<?>[PLACES];
 
         public static void main(String[] args) throws Exception {
-            // To mark a list takes longer than an initial pause does.
-            for (int i = 0; i < NODES; i++) {
-                live = new Node(live);
+            for (int i = 0; i < ELEMENTS; i++) {
+                HELD[i] = i < FIRST || i >= FIRST + PLACES ? new Object() : null;
             }
             boolean unloads = args[0].contains("+");
             ClassLoadingMXBean classes = ManagementFactory.getClassLoadingMXBean();
             for (int i = 0; unloads ? classes.getUnloadedClassCount() < ENOUGH : i < ROUNDS_WITHOUT; i++) {
                 int place = i % PLACES;
-                Object held = PLACE[place] == null && WEAK[place] != null ? WEAK[place].get() : PLACE[place];
+                Object held = HELD[FIRST + place] == null && WEAK[place] != null ? WEAK[place].get() : HELD[FIRST + place];
                 if (held != null) {
                     Check.equal(SECRET, secret(held), "what " + held.getClass() + " leads to");
                 }
                 if (i / PLACES % 4 == 0) {
-                    PLACE[place] = made(i);
-                } else if (PLACE[place] != null) {
+                    HELD[FIRST + place] = made(i);
+                } else if (HELD[FIRST + place] != null) {
                     // For a while it is held weakly.
-                    WEAK[place] = new WeakReference<>(PLACE[place]);
-                    PLACE[place] = null;
+                    WEAK[place] = new WeakReference<>(held);
+                    HELD[FIRST + place] = null;
                 } else {
-                    PLACE[place] = held;
+                    HELD[FIRST + place] = held;
                     WEAK[place] = null;
                 }
-                sink = new byte[Heap.MIB / 16];
+                sink = new byte[Heap.MIB / 4];
             }
         }
 
