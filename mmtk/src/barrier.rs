@@ -170,16 +170,17 @@ pub unsafe fn snapshot_slots<const COMPRESSED: bool>(
     }
 }
 
-/// Has `objects` marked, if marking is active.
+/// Has `objects` marked, if marking is active. Makes slots of `places`, which are as many.
 ///
 /// # Safety
 /// As for [`with_mutator`].
 pub unsafe fn snapshot_objects<const COMPRESSED: bool>(
     raw: abi::Mutator,
     objects: &[ObjectReference],
+    places: &mut [usize],
 ) {
-    // Slots of their own: a word has room for one, which is as wide as a word at most.
-    let mut places = vec![0usize; objects.len()];
+    // A slot is as wide as a word at most.
+    assert_eq!(objects.len(), places.len());
     let start = Address::from_mut_ptr(places.as_mut_ptr());
     for (index, &object) in objects.iter().enumerate() {
         OopSlot::<COMPRESSED>::from_field(start + index * OopSlot::<COMPRESSED>::FIELD_BYTES)

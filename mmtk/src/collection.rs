@@ -11,7 +11,7 @@ use mmtk::util::heap::GCTriggerPolicy;
 use mmtk::util::{VMMutatorThread, VMThread, VMWorkerThread};
 use mmtk::vm::{Collection, GCThreadContext};
 use mmtk::Mutator;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{fence, AtomicBool, Ordering};
 
 /// `ThirdPartyHeapPause`: what the pause that has been scheduled, or lasts, is for.
 pub fn pause<const COMPRESSED: bool>() -> i32 {
@@ -30,8 +30,10 @@ pub fn pause<const COMPRESSED: bool>() -> i32 {
 /// Whether the mutators are stopped.
 static IN_PAUSE: AtomicBool = AtomicBool::new(false);
 
-/// Whether mutators run beside the worker that asks. If not, they will not before its packet is done.
+/// Whether mutators run beside the worker that asks. If not, they will not before its packet is done. If they do, the pause that
+/// follows sees what the worker has marked before.
 pub fn is_beside_mutators() -> bool {
+    fence(Ordering::SeqCst);
     !IN_PAUSE.load(Ordering::SeqCst)
 }
 

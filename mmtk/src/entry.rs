@@ -564,7 +564,7 @@ unsafe extern "C" fn remember_slots(mutator: Mutator, first: *mut c_void, count:
 unsafe extern "C" fn snapshot_object(mutator: Mutator, pointer: *mut c_void) {
     fn snapshot<const COMPRESSED: bool>(mutator: Mutator, object: ObjectReference) {
         // SAFETY: as above.
-        unsafe { barrier::snapshot_objects::<COMPRESSED>(mutator, &[object]) }
+        unsafe { barrier::snapshot_objects::<COMPRESSED>(mutator, &[object], &mut [0]) }
     }
     dispatch!(snapshot(mutator, object(pointer)))
 }

@@ -130,8 +130,9 @@ pub fn schedule_sets<const COMPRESSED: bool>(factory: impl RootsWorkFactory<OopS
 pub fn snapshot_late<const COMPRESSED: bool>() {
     let slots = upcalls::late_roots().into_iter().map(OopSlot::<COMPRESSED>::from_raw);
     let objects: Vec<_> = slots.filter_map(|slot| slot.load()).collect();
+    let mut places = vec![0; objects.len()];
     // SAFETY: null stands for threads without a mutator, as this worker is.
-    unsafe { barrier::snapshot_objects::<COMPRESSED>(ptr::null_mut(), &objects) }
+    unsafe { barrier::snapshot_objects::<COMPRESSED>(ptr::null_mut(), &objects, &mut places) }
 }
 
 /// Has workers run `part`, as many as the weak roots are worth.

@@ -17,7 +17,7 @@ use mmtk::vm::{
 use mmtk::Mutator;
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{fence, AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether the plan leaves objects where they are. Then what a slot holds is traced at once, and not written back: slots need
 /// no queue.
@@ -148,10 +148,7 @@ fn scan<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPRESSED>>>(
     // The class of a mirror may be freed beside marking: `VM_RedefineClasses` in `jvmtiRedefineClasses.cpp` does not wait for it. The
     // final mark looks for what mirrors alone lead to, the class loader data of hidden classes. It sees the mark of this one, or
     // this worker sees the pause.
-    if kind != Kind::Mirror || {
-        fence(Ordering::SeqCst);
-        !is_beside_mutators()
-    } {
+    if kind != Kind::Mirror || !is_beside_mutators() {
         view.visit_class_loader_data(kind, |data| {
             visit_class_loader_data::<COMPRESSED, _>(data, visitor)
         });
@@ -249,23 +246,8 @@ mod check {
             note(view.discovered());
         }
         ours.sort_unstable();
-        assert_eq!(ours, slots_of_vm(object), "slots of {object}, a {kind:?}");
-    }
-
-    fn slots_of_vm(object: ObjectReference) -> Vec<RawSlot> {
-        unsafe extern "C" fn report(context: *mut c_void, slots: *const RawSlot, count: usize) {
-            if count > 0 {
-                // SAFETY: `context` is the vector below; the VM passes `count` slots.
-                unsafe {
-                    (*context.cast::<Vec<RawSlot>>())
-                        .extend_from_slice(std::slice::from_raw_parts(slots, count))
-                };
-            }
-        }
-        let mut found = Vec::new();
-        let context = (&raw mut found).cast();
-        upcalls::debug_scan_object(object, &RootSink { report, context });
-        found.sort_unstable();
-        found
+        let mut of_vm = upcalls::debug_slots(object);
+        of_vm.sort_unstable();
+        assert_eq!(ours, of_vm, "slots of {object}, a {kind:?}");
     }
 }

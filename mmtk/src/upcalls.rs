@@ -128,8 +128,8 @@ pub fn scan_roots(root_set: abi::RootSet, sink: &abi::RootSink) {
     unsafe { (vm().scan_roots)(root_set as i32, sink) }
 }
 
-/// Root slots that marking beside the mutators has not come to.
-pub fn late_roots() -> Vec<abi::RawSlot> {
+/// The slots that `scan` reports.
+fn reported_slots(scan: impl FnOnce(&abi::RootSink)) -> Vec<abi::RawSlot> {
     unsafe extern "C" fn report(context: *mut c_void, slots: *const abi::RawSlot, count: usize) {
         if count > 0 {
             // SAFETY: `context` is the vector below, which only this call uses; the VM passes `count` slots.
@@ -141,9 +141,14 @@ pub fn late_roots() -> Vec<abi::RawSlot> {
     }
     let mut found = Vec::new();
     let context = ptr::from_mut(&mut found).cast();
-    // SAFETY: called in a final mark only, with mutators stopped, and the sink outlives the call.
-    unsafe { (vm().scan_late_roots)(&abi::RootSink { report, context }) };
+    scan(&abi::RootSink { report, context });
     found
+}
+
+/// Root slots that marking beside the mutators has not come to.
+pub fn late_roots() -> Vec<abi::RawSlot> {
+    // SAFETY: called in a final mark only, with mutators stopped, and the sink outlives the call.
+    reported_slots(|sink| unsafe { (vm().scan_late_roots)(sink) })
 }
 
 /// Announces that roots will be scanned once more in this collection.
@@ -236,11 +241,11 @@ pub fn debug_object_size(object: ObjectReference) -> usize {
     unsafe { (vm().debug_object_size)(object.to_raw_address().to_ptr()) as usize }
 }
 
-/// Reports every reference slot of an object that is not null, as the VM finds them.
+/// Every reference slot of an object that is not null, as the VM finds them.
 #[cfg(debug_assertions)]
-pub fn debug_scan_object(object: ObjectReference, sink: &abi::RootSink) {
+pub fn debug_slots(object: ObjectReference) -> Vec<abi::RawSlot> {
     // SAFETY: `object` is a live object, and the sink outlives the call.
-    unsafe { (vm().debug_scan_object)(object.to_raw_address().to_ptr(), sink) }
+    reported_slots(|sink| unsafe { (vm().debug_scan_object)(object.to_raw_address().to_ptr(), sink) })
 }
 
 /// Has the VM print an object.

@@ -20,7 +20,6 @@ import java.lang.ref.WeakReference;
 import java.util.function.IntSupplier;
 
 public class BesideProgram {
-    private static final int SECRET = 4711;
     /** Classes, of several collections. */
     private static final int ENOUGH = 10_000;
     private static final int ROUNDS_WITHOUT = 20_000;
@@ -46,38 +45,6 @@ public class BesideProgram {
                 "-Xlog:gc,class+unload").main(Main.class, unloading).mustExitCleanly(0);
     }
 
-    /** Defined by each loader. */
-    public static class Kept implements IntSupplier {
-        private static int[] value = {SECRET};
-
-        @Override
-        public int getAsInt() {
-            return value[0];
-        }
-
-        public static int secret() {
-            return value[0];
-        }
-
-        public static IntSupplier lambda() {
-            return () -> value[0];
-        }
-
-        public static Class<?> hidden() throws IllegalAccessException {
-            return MethodHandles.lookup().defineHiddenClass(Loaders.codeOf(OfHidden.class), true).lookupClass();
-        }
-    }
-
-    /** Defined by each loader, as a hidden class. Class loader data, to which the mirror leads, hold the resolved string. */
-    public static class OfHidden implements IntSupplier {
-        private static int[] value = {SECRET};
-
-        @Override
-        public int getAsInt() {
-            return value[0] + "".length();
-        }
-    }
-
     /** Moves what reaches classes from place to place. */
     public static class Main {
         private static final int PLACES = 512;
@@ -99,7 +66,7 @@ public class BesideProgram {
                 int place = i % PLACES;
                 Object held = HELD[FIRST + place] == null && WEAK[place] != null ? WEAK[place].get() : HELD[FIRST + place];
                 if (held != null) {
-                    Check.equal(SECRET, secret(held), "what " + held.getClass() + " leads to");
+                    Check.equal(Reachable.SECRET, secret(held), "what " + held.getClass() + " leads to");
                 }
                 if (i / PLACES % 4 == 0) {
                     HELD[FIRST + place] = made(i);
@@ -116,7 +83,7 @@ public class BesideProgram {
         }
 
         private static Object made(int kind) throws Exception {
-            Class<?> kept = new Loaders.Loader(Kept.class).load(Kept.class);
+            Class<?> kept = new Loaders.Loader(Reachable.Kept.class).load(Reachable.Kept.class);
             switch (kind % 7) {
                 case 0:
                     return kept;
@@ -127,16 +94,16 @@ public class BesideProgram {
                 case 3:
                     return kept.getMethod("lambda").invoke(null);
                 case 4:
-                    return kept.getMethod("hidden").invoke(null);
+                    return kept.getMethod("hidden").invoke(null).getClass();
                 case 5:
-                    return ((Class<?>) kept.getMethod("hidden").invoke(null)).getDeclaredConstructor().newInstance();
+                    return kept.getMethod("hidden").invoke(null);
                 default:
                     return MethodHandles.publicLookup().findStatic(kept, "secret", MethodType.methodType(int.class));
             }
         }
 
         private static int secret(Object held) throws Exception {
-            Object found = held instanceof Loaders.Loader ? ((Loaders.Loader) held).load(Kept.class) : held;
+            Object found = held instanceof Loaders.Loader ? ((Loaders.Loader) held).load(Reachable.Kept.class) : held;
             found = found instanceof Class ? ((Class<?>) found).getDeclaredConstructor().newInstance() : found;
             try {
                 return found instanceof MethodHandle ? (int) ((MethodHandle) found).invoke() : ((IntSupplier) found).getAsInt();

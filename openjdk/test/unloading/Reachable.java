@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntSupplier;
 
 public class Reachable {
-    private static final int SECRET = 4711;
+    static final int SECRET = 4711;
 
     /** Defined by each loader. */
     public static class Kept implements IntSupplier {
@@ -60,13 +60,13 @@ public class Reachable {
         }
     }
 
-    /** Defined by each loader, as a hidden class. */
+    /** Defined by each loader, as a hidden class. Class loader data, to which the mirror leads, hold the resolved string. */
     public static class OfHidden implements IntSupplier {
         private static int[] value = {SECRET};
 
         @Override
         public int getAsInt() {
-            return value[0];
+            return value[0] + "".length();
         }
     }
 
