@@ -46,7 +46,11 @@ class Part(NamedTuple):
 
 # Clones are new, and whether a Reference refers to something does not make that strong. Where there is a barrier, a copy of three
 # elements is a call in C2, of a stub with the barrier; in C1 it always is one. Other stubs save registers for a barrier that they
-# do not have, or are printed with one byte less than they have.
+# do not have, or are printed with one byte less than they have. Stubs that copy are others with AVX-512, where the processor has it.
+STUBS = Part(
+    ["-XX:+PrintStubCode"], r"^StubRoutines::(\w+) \[.*$",
+    {"oop_arraycopy", "oop_disjoint_arraycopy", "checkcast_arraycopy"}, set(),
+    {"oop_arraycopy_uninit", "oop_disjoint_arraycopy_uninit", "unsafe_arraycopy"})
 PARTS = {
     "C1": Part([*COMPILED, "-XX:TieredStopAtLevel=1"], COMPILED_HEADER, STORES, {"referent"}),
     "C2": Part([*COMPILED, "-XX:-TieredCompilation"], COMPILED_HEADER, STORES | {"copy"}, {"referent"}),
@@ -54,10 +58,8 @@ PARTS = {
         ["-XX:+PrintInterpreter"], r"^(\S.*?)  (?:\d+ \w+  )?\[0x\w+, 0x\w+\] +\d+ bytes$",
         {"aastore", "putfield", "putstatic", "fast_aputfield", "nofast_putfield"},
         {f"method entry point (kind = {kind})" for kind in ("java_lang_ref_reference_get", "native", "native_synchronized")}),
-    "stubs": Part(
-        ["-XX:+PrintStubCode"], r"^StubRoutines::(\w+) \[.*$",
-        {"oop_arraycopy", "oop_disjoint_arraycopy", "checkcast_arraycopy"}, set(),
-        {"oop_arraycopy_uninit", "oop_disjoint_arraycopy_uninit", "unsafe_arraycopy"}),
+    "stubs": STUBS,
+    "stubs without AVX-512": STUBS._replace(options=[*STUBS.options, "-XX:UseAVX=2"]),
 }
 PLANS = {"MarkSweep": lambda part: set(), "StickyMarkSweep": lambda part: part.stores,
          "ConcurrentMarkSweep": lambda part: part.stores | part.loads}
@@ -68,6 +70,16 @@ def plugin(plan):
     return ["-XX:+UseThirdPartyHeap", "-XX:ThirdPartyHeapPlugin=ms-64k", f"-XX:ThirdPartyHeapOptions=plan={plan}", "-Xmx64m"]
 
 
+def own_name(name, code):
+    """The name of a piece behind those of `code`. With AVX-512, HotSpot names a stub that copies oops after the one that copies
+    words as wide, which it makes first; then comes the one for arrays with oops, then the one for new arrays."""
+    copy = re.fullmatch(r"j(?:int|long)_(?:(disjoint_)|conjoint_)arraycopy_avx3", name)
+    if not copy or name not in code:
+        return name
+    oop = f"oop_{copy[1] or ''}arraycopy"
+    return f"{oop}_uninit" if oop in code else oop
+
+
 def machine_code(output, header):
     """The bytes of each piece of code that is printed behind a header, and of what lies behind it, by name."""
     code = {}
@@ -76,7 +88,7 @@ def machine_code(output, header):
         _, found, rest = text.partition("[MachCode]")
         lines = re.findall(r"^ *0x[0-9a-f]{16}: ((?:[0-9a-f]+[ |]*)+)$", rest.partition("[/MachCode]")[0], re.M)
         if found and lines:
-            code[name] = bytes.fromhex("".join(re.findall("[0-9a-f]+", "".join(lines))))
+            code[own_name(name, code)] = bytes.fromhex("".join(re.findall("[0-9a-f]+", "".join(lines))))
     return code
 
 
