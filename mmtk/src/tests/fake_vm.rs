@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A VM with one Java thread, a few classes and roots that are words of an array.
 
-use crate::abi::{self, Config, Mutator, MutatorVisitor, Plan, Plugin, RawSlot, RootSink};
-use crate::abi::{BinTable, Head, Heads, Layout, Range, Remembered, SizeFlags, TextSink, Thread, Vm};
-use crate::abi::{Worker, BINS, REMEMBERED, REMEMBERED_BYTES};
+use crate::abi::{self, Config, Mutator, Plan, Plugin};
+use crate::abi::{BinTable, Layout, Range, SizeFlags, TextSink, Vm};
 use crate::entry::third_party_heap_entry;
-use crate::layout::tests::{klass, test_layout};
-use crate::layout::tests::{ID_INSTANCE, ID_LOADER, ID_OBJECT_ARRAY, ID_REF};
-use crate::trigger;
-use mmtk::util::Address;
+use crate::layout::tests::test_layout;
 use std::ffi::{c_char, c_void, CStr, CString};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex};
-#[cfg(feature = "shardsweep")]
-use std::time::Duration;
-use std::{ptr, thread};
+use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
+mod objects;
 mod roots;
+mod threads;
+pub use objects::Class;
+use objects::*;
 use roots::*;
+use threads::*;
 
 pub const MIB: usize = 1 << 20;
 
@@ -31,43 +29,6 @@ fn plugin() -> &'static Plugin {
     // SAFETY: stored by `start`, before any thread runs; the table is static.
     unsafe { &*PLUGIN.load(Ordering::Acquire) }
 }
-
-/// A `Thread`: only what the plugin reads.
-struct FakeThread {
-    mutator: Mutator,
-    heads: Heads,
-    remembered: Remembered,
-}
-
-impl FakeThread {
-    fn new(mutator: Mutator) -> *mut Self {
-        let none = || Head {
-            cursor: ptr::null_mut(),
-            end: ptr::null_mut(),
-            free: ptr::null_mut(),
-            cell_bytes: 0,
-        };
-        let heads = Heads {
-            bins: [(); BINS].map(|()| none()),
-            refilled_bytes: 0,
-        };
-        let remembered = Remembered {
-            unused_bytes: REMEMBERED_BYTES,
-            objects: [ptr::null_mut(); REMEMBERED],
-        };
-        Box::into_raw(Box::new(Self {
-            mutator,
-            heads,
-            remembered,
-        }))
-    }
-}
-
-static JAVA_THREAD: AtomicPtr<FakeThread> = AtomicPtr::new(ptr::null_mut());
-
-/// How many collections are over, and whether the Java thread waits for one.
-static SAFEPOINT: Mutex<(usize, bool)> = Mutex::new((0, false));
-static CHANGED: Condvar = Condvar::new();
 
 unsafe extern "C" fn fatal(message: *const c_char) -> ! {
     // SAFETY: the plugin passes a C string.
@@ -87,173 +48,6 @@ unsafe extern "C" fn is_log_enabled(_level: i32) -> i32 {
     0
 }
 
-unsafe extern "C" fn spawn_worker(worker: Worker) {
-    let worker = worker as usize;
-    thread::spawn(move || {
-        let mutator = ptr::null_mut();
-        let me = FakeThread::new(mutator);
-        // SAFETY: a thread and a worker, both used by this thread alone.
-        unsafe { (plugin().run_worker)(me.cast(), worker as Worker) }
-    });
-}
-
-unsafe extern "C" fn stop_all_mutators(_worker: Thread) {
-    let state = SAFEPOINT.lock().unwrap();
-    drop(CHANGED.wait_while(state, |(_, waiting)| !*waiting).unwrap());
-    // SAFETY: a pause begins.
-    PAUSE.store(unsafe { (plugin().pause)() }, Ordering::SeqCst);
-    unclaim();
-}
-
-unsafe extern "C" fn resume_mutators(_worker: Thread) {
-    let pause = PAUSE.load(Ordering::SeqCst);
-    PAUSE_COUNTS[pause as usize].fetch_add(1, Ordering::SeqCst);
-    MARKING.store(pause == abi::PAUSE_INITIAL_MARK, Ordering::SeqCst);
-    // SAFETY: a pause ends.
-    let next = unsafe { (plugin().pause)() };
-    NEXT_PAUSE.store(next, Ordering::SeqCst);
-    let is_waited_for = trigger::pending() != 0;
-    if is_waited_for != (next == abi::PAUSE_FINAL_MARK) {
-        WRONGLY_WAITED_FOR.fetch_add(1, Ordering::SeqCst);
-    }
-    *SAFEPOINT.lock().unwrap() = (SAFEPOINT_COUNT.fetch_add(1, Ordering::SeqCst) + 1, false);
-    CHANGED.notify_all();
-}
-
-static SAFEPOINT_COUNT: AtomicUsize = AtomicUsize::new(0);
-/// What the last pause was for, and how many there were of each kind.
-static PAUSE: AtomicI32 = AtomicI32::new(0);
-static PAUSE_COUNTS: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
-/// What the plugin said at the end of the last pause that the next one would be for.
-static NEXT_PAUSE: AtomicI32 = AtomicI32::new(0);
-/// How often threads waited for memory when they were let run, or for none though another pause followed at once.
-static WRONGLY_WAITED_FOR: AtomicUsize = AtomicUsize::new(0);
-/// Whether marking runs beside the thread.
-static MARKING: AtomicBool = AtomicBool::new(false);
-
-unsafe extern "C" fn block_for_gc(_thread: Thread) {
-    let mut state = SAFEPOINT.lock().unwrap();
-    state.1 = true;
-    CHANGED.notify_all();
-    drop(CHANGED.wait_while(state, |(_, waiting)| *waiting).unwrap());
-}
-
-/// How long the Java thread waits for a pause that nothing in it has asked for.
-#[cfg(feature = "shardsweep")]
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Whether the Java thread is outside a pause.
-fn is_running() -> bool {
-    !SAFEPOINT.lock().unwrap().1
-}
-
-unsafe extern "C" fn mutators_do(visit: MutatorVisitor, context: *mut c_void) {
-    let thread = JAVA_THREAD.load(Ordering::Acquire);
-    // SAFETY: the one Java thread, which is stopped.
-    unsafe { visit(context, (*thread).mutator, thread.cast()) }
-}
-
-/// The classes of the VM.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
-    Node,
-    Soft,
-    Weak,
-    Final,
-    Phantom,
-    Array,
-    Loaded,
-}
-
-/// Offsets in a node.
-const NODE_FIELDS: usize = 16;
-const NODE_PAYLOAD: usize = 32;
-
-impl Class {
-    const ALL: [Class; 7] = [
-        Class::Node,
-        Class::Soft,
-        Class::Weak,
-        Class::Final,
-        Class::Phantom,
-        Class::Array,
-        Class::Loaded,
-    ];
-
-    /// Bytes of an instance.
-    pub fn bytes(self) -> usize {
-        match self {
-            Class::Node => 40,
-            Class::Array => 24,
-            Class::Loaded => 64,
-            _ => 56,
-        }
-    }
-
-    fn make(self, field_bytes: usize) -> Address {
-        let layout = test_layout();
-        let klass = match self {
-            Class::Node => klass(ID_INSTANCE, 40, &[(NODE_FIELDS as i32, 2)]),
-            Class::Loaded => klass(ID_LOADER, 64, &[(NODE_FIELDS as i32, 2)]),
-            Class::Array => {
-                let log2 = field_bytes.trailing_zeros() as i32;
-                klass(ID_OBJECT_ARRAY, 0x8018_0c00_u32 as i32 | log2, &[])
-            }
-            reference => {
-                let code = match reference {
-                    Class::Soft => layout.reference_soft,
-                    Class::Weak => layout.reference_weak,
-                    Class::Final => layout.reference_final,
-                    _ => layout.reference_phantom,
-                };
-                klass(ID_REF, 56, &[(layout.reference_next_offset as i32, 1)])
-                    .with(layout.instance_klass_reference_type_offset as usize, code)
-            }
-        };
-        let data = if self == Class::Loaded {
-            *LOADER
-        } else {
-            *BOOT
-        };
-        let klass = klass.with(layout.klass_class_loader_data_offset as usize, data);
-        Box::leak(Box::new(klass)).address()
-    }
-}
-
-/// In builds with assertions the plugin compares its answers with these.
-unsafe extern "C" fn debug_object_size(object: *const c_void) -> u64 {
-    // SAFETY: `object` is an object of ours.
-    let (class, length) = unsafe { class_and_length(object as Oop) };
-    (class.bytes() + (length * field_bytes()).next_multiple_of(8)) as u64
-}
-
-unsafe extern "C" fn debug_scan_object(object: *const c_void, sink: *const RootSink) {
-    let object = object as Oop;
-    // SAFETY: `object` is an object of ours.
-    let (class, length) = unsafe { class_and_length(object) };
-    let layout = test_layout();
-    let fields: Vec<RawSlot> = match class {
-        Class::Node | Class::Loaded => (0..2)
-            .map(|index| object + NODE_FIELDS + index * field_bytes())
-            .collect(),
-        Class::Array => (0..length)
-            .map(|index| object + 24 + index * field_bytes())
-            .collect(),
-        _ => [
-            layout.reference_referent_offset,
-            layout.reference_next_offset,
-            layout.reference_discovered_offset,
-        ]
-        .map(|offset| object + offset as usize)
-        .to_vec(),
-    };
-    let fields: Vec<_> = fields
-        .into_iter()
-        .filter(|&field| load(field).is_some())
-        .collect();
-    report(sink, &fields);
-}
-
 unsafe extern "C" fn report_discovered_references(_: u64, _: u64, _: u64, _: u64) {}
 
 unsafe extern "C" fn size_flags(flags: *mut SizeFlags) {
@@ -267,62 +61,6 @@ unsafe extern "C" fn size_flags(flags: *mut SizeFlags) {
 }
 unsafe extern "C" fn memory_mapped(_: *const c_void, _: u64, _: i32) {}
 unsafe extern "C" fn begin_phase(_: i32) {}
-
-unsafe extern "C" fn debug_print_object(object: *const c_void) {
-    println!("{object:?}");
-}
-
-static KLASSES: [AtomicUsize; 7] = [const { AtomicUsize::new(0) }; 7];
-
-/// # Safety
-/// `object` must be an object.
-unsafe fn class_and_length(object: Oop) -> (Class, usize) {
-    // SAFETY: promised by the caller.
-    let klass = unsafe { *((object + 8) as *const usize) };
-    let index = KLASSES
-        .iter()
-        .position(|known| known.load(Ordering::Relaxed) == klass);
-    let class = Class::ALL[index.expect("the klass of an object")];
-    if class != Class::Array {
-        return (class, 0);
-    }
-    // SAFETY: an array has a length.
-    let length = unsafe { *((object + 16) as *const i32) };
-    (class, length as usize)
-}
-
-fn field_bytes() -> usize {
-    if COMPRESSED.load(Ordering::Relaxed) != 0 {
-        4
-    } else {
-        8
-    }
-}
-
-/// Heaps of tests end below 4 GiB: a narrow oop is an address.
-fn load(field: usize) -> Option<Oop> {
-    // SAFETY: a field of an object.
-    let oop = unsafe {
-        if field_bytes() == 4 {
-            *(field as *const u32) as usize
-        } else {
-            *(field as *const usize)
-        }
-    };
-    (oop != 0).then_some(oop)
-}
-
-fn store(field: usize, oop: Option<Oop>) {
-    let oop = oop.unwrap_or(0);
-    // SAFETY: a field of an object.
-    unsafe {
-        if field_bytes() == 4 {
-            *(field as *mut u32) = oop as u32;
-        } else {
-            *(field as *mut usize) = oop;
-        }
-    }
-}
 
 static TABLE: Vm = Vm {
     size: size_of::<Vm>() as u64,
