@@ -52,7 +52,9 @@ fn allocator<const COMPRESSED: bool>(
     let semantics = AllocationSemantics::Default;
     match memory_manager::get_allocator_mapping(heap::mmtk::<COMPRESSED>(), semantics) {
         // SAFETY: that is the type behind this selector.
-        AllocatorSelector::FreeList(_) => Some(unsafe { mutator.allocator_impl_mut_for_semantic(semantics) }),
+        AllocatorSelector::FreeList(_) => {
+            Some(unsafe { mutator.allocator_impl_mut_for_semantic(semantics) })
+        }
         _ => None,
     }
 }

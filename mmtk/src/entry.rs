@@ -303,7 +303,9 @@ fn set_heap_size(settings: &mut Settings, config: &Config) -> Result<(), String>
     trigger::set_bounds(trigger::Bounds { min, max });
     let options = &mut settings.builder.options;
     if config.concurrent_gc_threads != 0 {
-        options.concurrent_threads.set(config.concurrent_gc_threads as usize);
+        options
+            .concurrent_threads
+            .set(config.concurrent_gc_threads as usize);
     }
     let is_set = options.gc_trigger.set(GCTriggerSelector::Delegated);
     if is_set && 0 < min && min <= max && options.threads.set(config.gc_threads as usize) {

@@ -221,9 +221,12 @@ impl References {
         let all_workers = memory_manager::num_of_workers(worker.mmtk);
         let workers = all_workers.min(1 + self.len() / WORTH_A_WORKER);
         let references = Arc::new(self);
-        share(worker, WorkBucketStage::VMRefClosure, workers, move |worker| {
-            stage(worker, &references)
-        })
+        share(
+            worker,
+            WorkBucketStage::VMRefClosure,
+            workers,
+            move |worker| stage(worker, &references),
+        )
     }
 }
 
@@ -338,9 +341,9 @@ impl Discovery {
         pending: &mut Pending,
     ) {
         let heap = &JavaHeap::<COMPRESSED>;
-        let cleared = self
-            .take(strength)
-            .process(worker, |_, references| clear_unreached(heap, references.claim()));
+        let cleared = self.take(strength).process(worker, |_, references| {
+            clear_unreached(heap, references.claim())
+        });
         for some in cleared {
             pending.join(heap, some);
         }
@@ -354,9 +357,9 @@ impl Discovery {
         pending: &mut Pending,
     ) -> bool {
         let heap = &JavaHeap::<COMPRESSED>;
-        let finals = self
-            .take(Strength::Final)
-            .process(worker, |_, references| finalizable(heap, references.claim()));
+        let finals = self.take(Strength::Final).process(worker, |_, references| {
+            finalizable(heap, references.claim())
+        });
         // Not before all have been looked at: several may have one referent, and one may lead to another's.
         let finals = References::new(finals);
         if finals.len() == 0 {
@@ -364,7 +367,9 @@ impl Discovery {
         }
         let revived = finals.process(worker, move |worker, references| {
             tracer_context.with_tracer(worker, |tracer| {
-                revive(heap, references.claim(), |object| tracer.trace_object(object))
+                revive(heap, references.claim(), |object| {
+                    tracer.trace_object(object)
+                })
             })
         });
         for some in revived {

@@ -128,7 +128,9 @@ pub fn schedule_sets<const COMPRESSED: bool>(factory: impl RootsWorkFactory<OopS
 
 /// Has marked what marking beside the mutators does not come to. Called at the beginning of a final mark.
 pub fn snapshot_late<const COMPRESSED: bool>() {
-    let slots = upcalls::late_roots().into_iter().map(OopSlot::<COMPRESSED>::from_raw);
+    let slots = upcalls::late_roots()
+        .into_iter()
+        .map(OopSlot::<COMPRESSED>::from_raw);
     let objects: Vec<_> = slots.filter_map(|slot| slot.load()).collect();
     let mut places = vec![0; objects.len()];
     // SAFETY: null stands for threads without a mutator, as this worker is.
@@ -148,11 +150,19 @@ fn share_weak<const COMPRESSED: bool>(
 /// Clears the weak roots whose objects were not reached, and updates the others. What is alive is known.
 pub fn process_weak<const COMPRESSED: bool>(worker: &mut GCWorker<OpenJDK<COMPRESSED>>) {
     upcalls::begin_phase(Phase::WeakRoots);
-    share_weak(worker, WorkBucketStage::VMRefClosure, upcalls::process_weak_roots);
+    share_weak(
+        worker,
+        WorkBucketStage::VMRefClosure,
+        upcalls::process_weak_roots,
+    );
     upcalls::end_weak_roots();
 }
 
 /// Updates the weak roots that are left, in plans whose objects have got their new addresses since.
 pub fn forward_weak<const COMPRESSED: bool>(worker: &mut GCWorker<OpenJDK<COMPRESSED>>) {
-    share_weak(worker, WorkBucketStage::VMRefForwarding, upcalls::forward_weak_roots);
+    share_weak(
+        worker,
+        WorkBucketStage::VMRefForwarding,
+        upcalls::forward_weak_roots,
+    );
 }

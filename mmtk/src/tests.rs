@@ -151,7 +151,9 @@ fn allocate_until(vm: &mut FakeVm, kind: i32) {
 
 /// Allocates garbage until there has been a partial collection.
 fn collect_partially(vm: &mut FakeVm) {
-    until_pause(vm, abi::PAUSE_PARTIAL, 1_000, |vm| make_list(vm, 15, 0..1_000));
+    until_pause(vm, abi::PAUSE_PARTIAL, 1_000, |vm| {
+        make_list(vm, 15, 0..1_000)
+    });
     vm.set_root(15, None);
 }
 

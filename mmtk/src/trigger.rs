@@ -37,7 +37,8 @@ struct Wishes {
 impl Wishes {
     fn now() -> Self {
         let flags = upcalls::size_flags();
-        let [min, max] = [flags.min_heap_free_ratio, flags.max_heap_free_ratio].map(|ratio| ratio.min(100) as usize);
+        let [min, max] = [flags.min_heap_free_ratio, flags.max_heap_free_ratio]
+            .map(|ratio| ratio.min(100) as usize);
         Wishes {
             soft_max: flags.soft_max_heap_size as usize / PAGE,
             free_percent: min..=max,
@@ -92,7 +93,9 @@ fn nursery_room(occupied: usize) -> usize {
 /// Whether this collection has looked at new objects alone, of a plan in which old ones lie among them: what is occupied is in part
 /// garbage. A plan that moves objects has old ones in a space of their own, and room for them.
 fn leaves_old_garbage<VM: VMBinding>(plan: &dyn Plan<VM = VM>) -> bool {
-    let is_partial = plan.generational().is_some_and(|plan| plan.is_current_gc_nursery());
+    let is_partial = plan
+        .generational()
+        .is_some_and(|plan| plan.is_current_gc_nursery());
     is_partial && !plan.constraints().moves_objects
 }
 
@@ -176,12 +179,21 @@ mod tests {
 
     const MAX: usize = 10_000;
 
-    fn next_size(current: usize, occupied: usize, free: usize, free_percent: RangeInclusive<usize>, soft_max: usize) -> usize {
+    fn next_size(
+        current: usize,
+        occupied: usize,
+        free: usize,
+        free_percent: RangeInclusive<usize>,
+        soft_max: usize,
+    ) -> usize {
         let bounds = Bounds {
             min: 200 * PAGE,
             max: MAX * PAGE,
         };
-        let wishes = Wishes { soft_max, free_percent };
+        let wishes = Wishes {
+            soft_max,
+            free_percent,
+        };
         bounds.next_size(current, occupied, free, &wishes)
     }
 

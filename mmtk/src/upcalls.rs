@@ -245,7 +245,9 @@ pub fn debug_object_size(object: ObjectReference) -> usize {
 #[cfg(debug_assertions)]
 pub fn debug_slots(object: ObjectReference) -> Vec<abi::RawSlot> {
     // SAFETY: `object` is a live object, and the sink outlives the call.
-    reported_slots(|sink| unsafe { (vm().debug_scan_object)(object.to_raw_address().to_ptr(), sink) })
+    reported_slots(|sink| unsafe {
+        (vm().debug_scan_object)(object.to_raw_address().to_ptr(), sink)
+    })
 }
 
 /// Has the VM print an object.

@@ -133,7 +133,10 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
         }
         let heap = self.space.heap();
         let start = self.supply(|allocator| allocator.local.large(heap, pages));
-        if start.is_none() && self.context.get_alloc_options().at_safepoint && !self.space.has_left(pages) {
+        if start.is_none()
+            && self.context.get_alloc_options().at_safepoint
+            && !self.space.has_left(pages)
+        {
             self.lacked_addresses = false;
             self.out_of_memory(self.tls);
         }

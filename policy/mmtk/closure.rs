@@ -32,14 +32,20 @@ fn share<T: Trace>(tracer: &mut DefaultObjectTracer<T>) {
         return;
     }
     let mut found = tracer.queue.take();
-    found.drain(found.len() / 2..).for_each(|object| tracer.queue.push(object));
+    found
+        .drain(found.len() / 2..)
+        .for_each(|object| tracer.queue.push(object));
     bucket.add(ProcessNodes::<T>::new(found, tracer.stage));
 }
 
 /// Scans `objects`, which are marked, and all that is marked by that. `T` must not move objects.
 ///
 /// Beside mutators, the final pause is due where nothing is left to mark: a program that allocates nothing would never ask for it.
-pub(crate) fn trace_all<T: Trace>(mut objects: Vec<ObjectReference>, worker: &mut GCWorker<T::VM>, stage: WorkBucketStage) {
+pub(crate) fn trace_all<T: Trace>(
+    mut objects: Vec<ObjectReference>,
+    worker: &mut GCWorker<T::VM>,
+    stage: WorkBucketStage,
+) {
     let (tls, mmtk) = (worker.tls, worker.mmtk);
     let trace = T::from_mmtk(mmtk);
     // Makes a packet of what it has found when that fills one.
@@ -48,7 +54,11 @@ pub(crate) fn trace_all<T: Trace>(mut objects: Vec<ObjectReference>, worker: &mu
         for some in objects.chunks(SCANNED_BETWEEN) {
             share(&mut tracer);
             for &object in some {
-                <T::VM as VMBinding>::VMScanning::scan_object_and_trace_edges(tls, object, &mut tracer);
+                <T::VM as VMBinding>::VMScanning::scan_object_and_trace_edges(
+                    tls,
+                    object,
+                    &mut tracer,
+                );
                 trace.post_scan_object(object);
             }
         }
@@ -83,7 +93,8 @@ pub(crate) fn trace_until<T: Trace>(
             left.push(object);
             continue;
         }
-        let mut tracer = |child| trace.trace_object(worker, child, &mut |found| objects.push(found));
+        let mut tracer =
+            |child| trace.trace_object(worker, child, &mut |found| objects.push(found));
         <T::VM as VMBinding>::VMScanning::scan_object_and_trace_edges(tls, object, &mut tracer);
         trace.post_scan_object(object);
     }
@@ -92,7 +103,10 @@ pub(crate) fn trace_until<T: Trace>(
 }
 
 /// Marks `objects`. Returns those that were not marked before.
-pub(crate) fn mark<T: Trace>(objects: Vec<ObjectReference>, worker: &mut GCWorker<T::VM>) -> Vec<ObjectReference> {
+pub(crate) fn mark<T: Trace>(
+    objects: Vec<ObjectReference>,
+    worker: &mut GCWorker<T::VM>,
+) -> Vec<ObjectReference> {
     let trace = T::from_mmtk(worker.mmtk);
     let mut marked = VectorObjectQueue::new();
     for object in objects {

@@ -204,7 +204,8 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
     /// next pause is a full one, which finds more: what has died meanwhile, and what hangs on classes that nobody uses.
     fn note_yield(&self) {
         let (free, total) = (self.get_available_pages(), self.get_total_pages());
-        let full_due = self.was_late.swap(false, Ordering::Relaxed) && free < total / LEAST_FRACTION;
+        let full_due =
+            self.was_late.swap(false, Ordering::Relaxed) && free < total / LEAST_FRACTION;
         if full_due {
             info!("marking has ended too late and left little free: the next pause is a full one");
         }
@@ -275,7 +276,8 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
             // A thread that allocates names its space.
             self.is_final_mark_due(space.is_none())
         } else {
-            self.pacing.is_due(self.get_available_pages(), self.get_total_pages())
+            self.pacing
+                .is_due(self.get_available_pages(), self.get_total_pages())
         };
         stress || due
     }
@@ -387,5 +389,7 @@ pub(crate) fn create_concurrent_mark_sweep_mutator<VM: VMBinding>(
         release_func: &ms_mutator_release,
     };
     let barrier = Box::new(SATBBarrier::new(Semantics::<VM>::new(mmtk, tls)));
-    MutatorBuilder::new(tls, mmtk, config).barrier(barrier).build()
+    MutatorBuilder::new(tls, mmtk, config)
+        .barrier(barrier)
+        .build()
 }

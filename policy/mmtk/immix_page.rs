@@ -39,8 +39,13 @@ pub(super) struct Charges {
 }
 
 /// Arguments of a space that leaves new blocks as they are.
-pub(super) fn without_zeroing<VM: VMBinding>(args: PlanCreateSpaceArgs<VM>) -> PlanCreateSpaceArgs<VM> {
-    PlanCreateSpaceArgs { zeroed: false, ..args }
+pub(super) fn without_zeroing<VM: VMBinding>(
+    args: PlanCreateSpaceArgs<VM>,
+) -> PlanCreateSpaceArgs<VM> {
+    PlanCreateSpaceArgs {
+        zeroed: false,
+        ..args
+    }
 }
 
 /// The pages that lie wholly in a range.
@@ -95,21 +100,32 @@ impl<VM: VMBinding> ImmixSpace<VM> {
 
     /// Whether the heap is so far from full that a thread may charge more than it needs.
     fn has_plenty(&self, tls: VMThread) -> bool {
-        let heap = self.get_gc_trigger().policy.get_current_heap_size_in_pages();
+        let heap = self
+            .get_gc_trigger()
+            .policy
+            .get_current_heap_size_in_pages();
         let free = heap.saturating_sub(self.get_page_resource().committed_pages());
         VM::VMActivePlan::is_mutator(tls)
             && free / VM::VMActivePlan::number_of_mutators().max(1) >= FREE_BLOCKS * Block::PAGES
     }
 
     /// Charges the pages that lie wholly in a range, as in [`ImmixSpace::extend`].
-    fn charge(&self, tls: VMThread, copy: bool, options: AllocationOptions, start: Address, end: Address) -> bool {
+    fn charge(
+        &self,
+        tls: VMThread,
+        copy: bool,
+        options: AllocationOptions,
+        start: Address,
+        end: Address,
+    ) -> bool {
         let pages = whole_pages(start, end).len();
         if pages == 0 {
             return true;
         }
         let resource = self.get_page_resource();
         resource.reserve_pages(pages);
-        let full = VM::VMActivePlan::is_mutator(tls) && self.get_gc_trigger().poll(false, Some(self));
+        let full =
+            VM::VMActivePlan::is_mutator(tls) && self.get_gc_trigger().poll(false, Some(self));
         if full && !options.allow_overcommit {
             self.not_acquiring(tls, options, resource, pages, false);
             return false;
@@ -127,9 +143,11 @@ impl<VM: VMBinding> ImmixSpace<VM> {
     /// Counts the pages of a block that has been swept which have a live line.
     pub(super) fn count_live_pages(&self, block: Block) {
         let state = self.line_mark_state.load(Ordering::Acquire);
-        let live = |page: &Address| (0..BYTES_IN_PAGE).step_by(Line::BYTES).any(|line| {
-            Line::from_aligned_address(*page + line).is_marked(state)
-        });
+        let live = |page: &Address| {
+            (0..BYTES_IN_PAGE)
+                .step_by(Line::BYTES)
+                .any(|line| Line::from_aligned_address(*page + line).is_marked(state))
+        };
         let count = whole_pages(block.start(), block.end()).filter(live).count();
         self.charges.live.fetch_add(count, Ordering::Relaxed);
         #[cfg(debug_assertions)]
@@ -149,6 +167,10 @@ impl<VM: VMBinding> ImmixSpace<VM> {
         let live = self.charges.live.swap(0, Ordering::Relaxed);
         accounting.release(accounting.get_committed_pages() - live);
         #[cfg(debug_assertions)]
-        assert_eq!(self.charges.pages.lock().unwrap().len(), live, "pages with a live line are charged, and no others");
+        assert_eq!(
+            self.charges.pages.lock().unwrap().len(),
+            live,
+            "pages with a live line are charged, and no others"
+        );
     }
 }

@@ -48,7 +48,11 @@ impl<VM: VMBinding> Clone for InitialRoots<VM> {
 impl<VM: VMBinding> InitialRoots<VM> {
     fn add(&self, objects: Vec<ObjectReference>) {
         #[cfg(feature = "sanity")]
-        self.0.sanity_checker.lock().unwrap().add_root_nodes(objects.clone());
+        self.0
+            .sanity_checker
+            .lock()
+            .unwrap()
+            .add_root_nodes(objects.clone());
         self.0.scheduler.work_buckets[WorkBucketStage::Closure].add(MarkRoots {
             objects,
             phantom: PhantomData,

@@ -54,7 +54,8 @@ pub fn take_reserved_huge_page(place: PageRange) {
     if let Err(error) = map_anew(&place, libc::MAP_HUGETLB | size << libc::MAP_HUGE_SHIFT) {
         TOLD.call_once(|| warn!(target: "shardsweep", "the heap goes on with small pages, as no reserved huge page is left: {error}"));
         // A mapping that fails may have taken away what was there.
-        map_anew(&place, libc::MAP_NORESERVE).unwrap_or_else(|error| panic!("the heap cannot be mapped: {error}"));
+        map_anew(&place, libc::MAP_NORESERVE)
+            .unwrap_or_else(|error| panic!("the heap cannot be mapped: {error}"));
         forbid_huge_pages(place);
     }
     if let Some(policy) = policy {
@@ -67,7 +68,16 @@ fn map_anew(range: &PageRange, flags: libc::c_int) -> io::Result<()> {
     let libc::iovec { iov_base, iov_len } = vector(range);
     let flags = flags | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     // SAFETY: the range is the heap's, and holds no object.
-    match unsafe { libc::mmap(iov_base, iov_len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) } {
+    match unsafe {
+        libc::mmap(
+            iov_base,
+            iov_len,
+            libc::PROT_READ | libc::PROT_WRITE,
+            flags,
+            -1,
+            0,
+        )
+    } {
         libc::MAP_FAILED => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
@@ -87,12 +97,22 @@ impl MemoryPolicy {
     fn of(range: &PageRange) -> Option<MemoryPolicy> {
         /// `MPOL_F_ADDR`: of an address, not of the thread.
         const OF_ADDRESS: libc::c_int = 2;
-        let mut policy = MemoryPolicy { mode: libc::MPOL_DEFAULT, nodes: [0; 16] };
+        let mut policy = MemoryPolicy {
+            mode: libc::MPOL_DEFAULT,
+            nodes: [0; 16],
+        };
         let address = vector(range).iov_base;
         // SAFETY: the system writes no more than a mode and so many bits. What fails changes nothing.
         unsafe {
             let nodes = policy.nodes.as_mut_ptr();
-            libc::syscall(libc::SYS_get_mempolicy, &mut policy.mode, nodes, Self::BITS, address, OF_ADDRESS);
+            libc::syscall(
+                libc::SYS_get_mempolicy,
+                &mut policy.mode,
+                nodes,
+                Self::BITS,
+                address,
+                OF_ADDRESS,
+            );
         }
         (policy.mode != libc::MPOL_DEFAULT).then_some(policy)
     }
@@ -101,7 +121,17 @@ impl MemoryPolicy {
     fn set(&self, range: &PageRange) {
         let libc::iovec { iov_base, iov_len } = vector(range);
         // SAFETY: the system reads so many bits, and changes nothing that the program sees.
-        unsafe { libc::syscall(libc::SYS_mbind, iov_base, iov_len, self.mode, self.nodes.as_ptr(), Self::BITS, 0) };
+        unsafe {
+            libc::syscall(
+                libc::SYS_mbind,
+                iov_base,
+                iov_len,
+                self.mode,
+                self.nodes.as_ptr(),
+                Self::BITS,
+                0,
+            )
+        };
     }
 }
 

@@ -41,7 +41,9 @@ impl ChunkPageResource {
 
     fn take_chunks(&self, descriptor: SpaceDescriptor, chunks: usize) -> Option<Address> {
         if !self.common.contiguous {
-            let start = self.common.grow_discontiguous_space(descriptor, chunks, None);
+            let start = self
+                .common
+                .grow_discontiguous_space(descriptor, chunks, None);
             if start.is_zero() {
                 return None;
             }

@@ -15,13 +15,15 @@ use crate::util::alloc::AllocationOptions;
 use crate::util::copy::CopySemantics;
 use crate::util::heap::layout::vm_layout::{vm_layout, BYTES_IN_CHUNK, PAGES_IN_CHUNK};
 use crate::util::heap::PageResource;
-use crate::util::metadata::side_metadata::SideMetadataSpec;
 use crate::util::metadata::extract_side_metadata;
+use crate::util::metadata::side_metadata::SideMetadataSpec;
 use crate::util::object_enum::ObjectEnumerator;
 use crate::util::os::{HugePageSupport, MmapAnnotation, OSMemory, OS};
 use crate::util::{Address, ObjectReference, VMMutatorThread, VMThread};
 use crate::vm::{ActivePlan, Collection, ObjectModel, VMBinding};
-use shardsweep_policy::{prefetch, Heap, MarkBits, PageRange, Sharing, HUGE_PAGE_BYTES, PAGE_BYTES};
+use shardsweep_policy::{
+    prefetch, Heap, MarkBits, PageRange, Sharing, HUGE_PAGE_BYTES, PAGE_BYTES,
+};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -172,7 +174,8 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 
     /// Notes what the collection that ends has left charged, and whether it has looked at all objects there were.
     pub(crate) fn note_end(&self, exhaustive: bool) {
-        self.charged_after.store(self.charged_pages(), Ordering::Relaxed);
+        self.charged_after
+            .store(self.charged_pages(), Ordering::Relaxed);
         self.was_exhaustive.store(exhaustive, Ordering::Relaxed);
     }
 
@@ -235,7 +238,9 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// Whether threads share blocks now.
     pub(super) fn sharing(&self) -> Sharing {
         let threads = self.thread_count();
-        if self.free_pages() < SCARCE_FREE_PAGES * threads || self.shared.heap_pages() < SCARCE_HEAP_PAGES * threads {
+        if self.free_pages() < SCARCE_FREE_PAGES * threads
+            || self.shared.heap_pages() < SCARCE_HEAP_PAGES * threads
+        {
             Sharing::Shared
         } else {
             Sharing::Exclusive
@@ -248,7 +253,9 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     }
 
     fn free_pages(&self) -> usize {
-        self.shared.heap_pages().saturating_sub(self.charged_pages())
+        self.shared
+            .heap_pages()
+            .saturating_sub(self.charged_pages())
     }
 
     fn thread_count(&self) -> usize {
@@ -321,9 +328,14 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         let starts = |start: Address, chunks: usize| {
             (0..chunks).map(move |index| (start + index * BYTES_IN_CHUNK).as_usize())
         };
-        let remove = |start| heap.chunk_at(start).is_some_and(|chunk| heap.remove_chunk(chunk));
+        let remove = |start| {
+            heap.chunk_at(start)
+                .is_some_and(|chunk| heap.remove_chunk(chunk))
+        };
         self.shared.pages.give_back(|start, chunks| {
-            let removed = starts(start, chunks).take_while(|&start| remove(start)).count();
+            let removed = starts(start, chunks)
+                .take_while(|&start| remove(start))
+                .count();
             if removed < chunks {
                 // SAFETY: the heap had these chunks a moment ago, and nobody else has got them since.
                 starts(start, removed).for_each(|start| unsafe { heap.add_chunk(start) });
@@ -335,7 +347,9 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// The object that `address` lies in, if that is in this space.
     pub(crate) fn object_at(&self, address: Address) -> Option<ObjectReference> {
         // SAFETY: callers hold a reference to the object, which keeps it.
-        let start = self.address_in_space(address).then(|| unsafe { self.heap().object_at(address.as_usize()) })?;
+        let start = self
+            .address_in_space(address)
+            .then(|| unsafe { self.heap().object_at(address.as_usize()) })?;
         // SAFETY: that is an address in the heap.
         ObjectReference::from_raw_address(unsafe { Address::from_usize(start) })
     }
@@ -388,7 +402,11 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     }
 
     #[inline(always)]
-    pub(crate) fn trace<Q: ObjectQueue>(&self, queue: &mut Q, object: ObjectReference) -> ObjectReference {
+    pub(crate) fn trace<Q: ObjectQueue>(
+        &self,
+        queue: &mut Q,
+        object: ObjectReference,
+    ) -> ObjectReference {
         debug_assert!(
             self.in_space(object),
             "{object} is not in {}",
@@ -397,8 +415,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         if Self::mark(object) {
             // SAFETY: objects of the space are in its heap's range.
             unsafe {
-                self.heap()
-                    .note_marked(object.to_raw_address().as_usize());
+                self.heap().note_marked(object.to_raw_address().as_usize());
             }
             // Its header is read when it is scanned: most of a trace's time goes into waiting for it.
             prefetch(object.to_raw_address().as_usize());

@@ -29,8 +29,8 @@ use crate::plan::{AllocationSemantics, Mutator, Plan, PlanConstraints};
 use crate::policy::gc_work::{TraceKind, DEFAULT_TRACE};
 use crate::policy::sft::SFT;
 use crate::policy::space::Space;
-use crate::shardsweep::{MarkSweepSpace, MAX_OBJECT_SIZE};
 use crate::scheduler::{GCWorkContext, GCWorkScheduler, GCWorker};
+use crate::shardsweep::{MarkSweepSpace, MAX_OBJECT_SIZE};
 use crate::util::alloc::AllocatorSelector;
 use crate::util::heap::gc_trigger::SpaceStats;
 use crate::util::heap::VMRequest;
@@ -127,7 +127,10 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
     /// Whether as much has been allocated since the last collection as the option `nursery` allows, by default the whole heap.
     /// What a thread asks for now does not count: it may be larger.
     fn is_nursery_full(&self) -> bool {
-        let young = self.ms.charged_pages().saturating_sub(self.ms.charged_after());
+        let young = self
+            .ms
+            .charged_pages()
+            .saturating_sub(self.ms.charged_after());
         young >= self.most_young_pages()
     }
 
@@ -307,7 +310,8 @@ impl<VM: VMBinding> BarrierSemantics for StickyBarrier<VM> {
         slot: VM::VMSlot,
         target: Option<ObjectReference>,
     ) {
-        self.remembered.object_reference_write_slow(object, slot, target);
+        self.remembered
+            .object_reference_write_slow(object, slot, target);
     }
 
     fn memory_region_copy_slow(&mut self, source: VM::VMMemorySlice, copy: VM::VMMemorySlice) {
@@ -338,6 +342,11 @@ pub(crate) fn create_sticky_mark_sweep_mutator<VM: VMBinding>(
         release_func: &ms_mutator_release,
     };
     let remembered = GenObjectBarrierSemantics::new(mmtk, sticky);
-    let barrier = Box::new(ObjectBarrier::new(StickyBarrier { plan: sticky, remembered }));
-    MutatorBuilder::new(tls, mmtk, config).barrier(barrier).build()
+    let barrier = Box::new(ObjectBarrier::new(StickyBarrier {
+        plan: sticky,
+        remembered,
+    }));
+    MutatorBuilder::new(tls, mmtk, config)
+        .barrier(barrier)
+        .build()
 }

@@ -232,7 +232,8 @@ impl<C: Config> Heap<C> {
         for (local, _) in threads {
             for bin in (0..C::BINS).map(Bin::from_index) {
                 let former = local.former[bin.index()];
-                let kept = (former != NONE && self.block(former).state() == State::Kept).then_some((former, State::Kept));
+                let kept = (former != NONE && self.block(former).state() == State::Kept)
+                    .then_some((former, State::Kept));
                 let current = local.current[bin.index()];
                 let current = (current != NONE).then_some((current, State::Current));
                 for (link, state) in kept.into_iter().chain(current) {

@@ -370,7 +370,9 @@ fn no_cell_overlaps_another() {
         ..ProptestConfig::default()
     };
     let lengths = 1..if cfg!(miri) { 40 } else { 400 };
-    alone(move || proptest!(config, |(steps in proptest::collection::vec(step(), lengths))| run(steps)));
+    alone(
+        move || proptest!(config, |(steps in proptest::collection::vec(step(), lengths))| run(steps)),
+    );
 }
 
 #[test]

@@ -500,7 +500,10 @@ fn a_thread_goes_on_with_its_own_block_behind_a_collection() {
     let space = Space::<Blocks64K>::new(1, usize::MAX);
     let bin = Bin::holding(64);
     let mut mutators = [Mutator::default(), Mutator::default()];
-    let cells: Vec<usize> = mutators.iter_mut().map(|mutator| space.alloc(mutator, bin).unwrap()).collect();
+    let cells: Vec<usize> = mutators
+        .iter_mut()
+        .map(|mutator| space.alloc(mutator, bin).unwrap())
+        .collect();
     space.mark(cells.iter().copied());
     for scope in [Scope::Full, Scope::Young] {
         space.release_scope(scope, mutators.iter_mut());
@@ -516,7 +519,9 @@ fn a_thread_goes_on_with_its_own_block_behind_a_collection() {
     }
     let mut page = || space.alloc(&mut mutators[0], bin).unwrap() / PAGE_BYTES;
     let pages: Vec<usize> = (0..128).map(|_| page()).collect();
-    assert!(cells.iter().all(|cell| pages.contains(&(cell / PAGE_BYTES))));
+    assert!(cells
+        .iter()
+        .all(|cell| pages.contains(&(cell / PAGE_BYTES))));
 }
 
 #[test]
@@ -526,9 +531,19 @@ fn where_pages_cannot_be_charged_a_larger_cell_serves() {
     let [small, large] = [Bin::holding(24), Bin::holding(32)];
     let first = space.alloc(&mut mutator, large).unwrap();
     assert_eq!(space.alloc(&mut mutator, small), None);
-    assert_eq!(space.borrow(&mut mutator, small, 8), Some((first + 32, large)));
-    assert_eq!(space.borrow(&mut mutator, Bin::holding(16), 8), None, "of 24 bytes there is none");
-    assert_eq!(space.borrow(&mut mutator, Bin::holding(16), 16), Some((first + 64, large)));
+    assert_eq!(
+        space.borrow(&mut mutator, small, 8),
+        Some((first + 32, large))
+    );
+    assert_eq!(
+        space.borrow(&mut mutator, Bin::holding(16), 8),
+        None,
+        "of 24 bytes there is none"
+    );
+    assert_eq!(
+        space.borrow(&mut mutator, Bin::holding(16), 16),
+        Some((first + 64, large))
+    );
 }
 
 #[test]

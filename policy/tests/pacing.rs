@@ -10,9 +10,7 @@ use pacing::Pacing;
 
 /// With how many free pages of 1,600 marking begins.
 fn begins_below(pacing: &Pacing) -> usize {
-    (0..1600)
-        .find(|&free| !pacing.is_due(free, 1600))
-        .unwrap()
+    (0..1600).find(|&free| !pacing.is_due(free, 1600)).unwrap()
 }
 
 /// A marking beside which so many pages are charged.

@@ -46,8 +46,13 @@ test_shell() {
 }
 
 test_lint() {
+  local formatter=rustfmt
   ../experiments/venv.sh
   (cd ../experiments && "$OUT/venv/bin/ruff" check && "$OUT/venv/bin/ruff" format --check)
+  # rustup has a command of that name without the component too.
+  rustfmt --version >/dev/null 2>&1 || { need_packages rustfmt-web; formatter=/usr/bin/rustfmt; }
+  (cd "$ROOT" && git ls-files -z '*.rs' | xargs -0 "$formatter" --edition 2021 --check)
+  echo "rustfmt: all Rust is formatted"
 }
 
 test_counters() {

@@ -107,7 +107,11 @@ fn configure_describes_the_plan() {
     );
     assert_eq!(plan.gc_threads, 3);
     assert_eq!((plan.ignores_system_gc, plan.concurrent_gc_threads), (0, 0));
-    let plan = configured(c"plan=MarkSweep,ignore_system_gc=true,concurrent_threads=2", size).unwrap();
+    let plan = configured(
+        c"plan=MarkSweep,ignore_system_gc=true,concurrent_threads=2",
+        size,
+    )
+    .unwrap();
     assert_eq!((plan.ignores_system_gc, plan.concurrent_gc_threads), (1, 2));
     assert_eq!(
         (plan.moves_objects, plan.gives_buffers, plan.gc_threads),

@@ -206,6 +206,9 @@ fn workers_claim_each_reference_once() {
     });
     let mut claimed = claimed.concat();
     claimed.sort_unstable();
-    assert_eq!(claimed, (1..=total).map(|index| index * 8).collect::<Vec<_>>());
+    assert_eq!(
+        claimed,
+        (1..=total).map(|index| index * 8).collect::<Vec<_>>()
+    );
     assert_eq!(references.claim().count(), 0);
 }
