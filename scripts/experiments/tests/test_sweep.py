@@ -281,9 +281,16 @@ def started_hanging(variables: dict[str, str], out: Path) -> subprocess.Popen:
     """A sweep into that folder, whose first JVM is at work."""
     arguments = ("minheap", "--benchmarks", "hang", "--builds", "hotspot-Serial", "--threads", "1", "--attempts", "1",
                  "--limit", "60", "--out", out)  # fmt: skip
-    process = subprocess.Popen(command(*arguments), env=variables, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command(*arguments), env=variables, stderr=subprocess.PIPE, text=True, preexec_fn=at_terminal
+    )
     wait_for(lambda: jvms(variables["LUSEARCH_JAR"], "hang"))
     return process
+
+
+def at_terminal() -> None:
+    """Undoes nohup, in which tests may run: a program goes on there when its terminal closes."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def test_a_terminal_that_closes_stops_the_sweep_and_its_jvm(variables, tmp_path):
