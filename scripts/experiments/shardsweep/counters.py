@@ -105,15 +105,16 @@ def lusearch(heap: int, size: str, threads: int = THREADS, traced: tuple[str, ..
         return _run(heap, ["-XX:+DisableExplicitGC", "-jar", jar, *options], Path(folder), traced)
 
 
-def _run(heap: int, arguments: list, folder: Path, traced: tuple[str, ...]) -> Run:
-    """Runs a JVM on `ms-64k` in the folder, by strace if there are system calls to trace."""
+def _run(heap: int, arguments: list, folder: Path, traced: tuple[str, ...], missing: str = "") -> Run:
+    """Runs a JVM on `ms-64k` in the folder, by strace if there are system calls to trace. One of these may be `missing`, as in
+    a kernel that does not have it."""
     places = catalog.environment()
     java = Path(places["SHARDSWEEP_JDK"]) / "bin" / "java"
     for file, remedy in ((java, "make jdk"), (Path(places["LUSEARCH_JAR"]), "make lusearch")):
         if not file.is_file():
             raise UserError(f"{file} is not there: {remedy}")
     command = [
-        *(_tracer(traced) if traced else ()), java, "-XX:+UseThirdPartyHeap", "-XX:ThirdPartyHeapPlugin=ms-64k",
+        *(_tracer(traced, missing) if traced else ()), java, "-XX:+UseThirdPartyHeap", "-XX:ThirdPartyHeapPlugin=ms-64k",
         "-XX:+ExitOnOutOfMemoryError", f"-Xms{heap}m", f"-Xmx{heap}m", "-Xlog:gc", *arguments,
     ]  # fmt: skip
     log, trace = folder / "log", folder / TRACE
@@ -126,10 +127,11 @@ def _run(heap: int, arguments: list, folder: Path, traced: tuple[str, ...]) -> R
     return Run(status, log.read_text(errors="replace"), faults, Counts(each for each in called if each in traced))
 
 
-def _tracer(calls: tuple[str, ...]) -> list[str]:
+def _tracer(calls: tuple[str, ...], missing: str) -> list[str]:
     if not shutil.which("strace"):
         raise UserError("system calls are counted by strace: apt-get install strace")
-    return ["strace", "--follow-forks", "--seccomp-bpf", f"--output={TRACE}", f"--trace={','.join(calls)}"]
+    refusal = [f"--inject={missing}:error=ENOSYS"] if missing else []
+    return ["strace", "--follow-forks", "--seccomp-bpf", f"--output={TRACE}", f"--trace={','.join(calls)}", *refusal]
 
 
 def _end(process: subprocess.Popen) -> tuple[int, int]:
@@ -213,9 +215,18 @@ def system_calls() -> float:
 
 def purge() -> float:
     """System calls that give back what a large heap holds, of which little is alive."""
+    return _purge().calls["process_madvise"]
+
+
+def purge_range_by_range() -> float:
+    """The same where the kernel takes one range at a time."""
+    return _purge(missing="process_madvise").calls["madvise"]
+
+
+def _purge(missing: str = "") -> Run:
     with tempfile.TemporaryDirectory() as folder:
-        run = _run(HEAP, [str(files("shardsweep") / "java" / "Purge.java")], Path(folder), ("process_madvise",))
-        return _passed(run, "Purge.java").calls.total()
+        program = str(files("shardsweep") / "java" / "Purge.java")
+        return _passed(_run(HEAP, [program], Path(folder), ("process_madvise", "madvise"), missing), "Purge.java")
 
 
 def instructions(kind: str) -> float:
@@ -249,4 +260,5 @@ MEASURES: dict[str, Callable[[], float]] = {
     "minheap-48": smallest_heap_of_many,
     "system-calls": system_calls,
     "purge": purge,
+    "purge-range-by-range": purge_range_by_range,
 }
