@@ -3,7 +3,7 @@
 
 import pytest
 
-from shardsweep import analysis, grid, presets
+from shardsweep import analysis, claims, grid, presets
 
 PRESET = {
     "about": "Everything, many times.",
@@ -75,6 +75,17 @@ def test_growth_with_threads_is_tested_for_a_curve_where_a_preset_measures_it():
             short[name] = minheap.threads
     # That of half an hour measures fewer.
     assert set(short) == {"quick"}
+
+
+def test_a_preset_has_enough_jvms_for_the_verdicts_of_its_claims():
+    judged = {
+        claim.data
+        for section in claims.Results().sections
+        for claim in section.claims
+        if claim.baseline and claim.data in grid.presets()
+    }
+    jvms = {name: grid.preset(name).perf_by_heap.invocations for name in judged}
+    assert len(jvms) > 3 and min(jvms.values()) >= analysis.FEW, jvms
 
 
 def test_a_grid_of_the_users_own_is_told_in_its_own_words():
