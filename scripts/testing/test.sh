@@ -152,7 +152,7 @@ plans_that_remember() {
 
 other_plans() {
   on_plan ms-64k ConcurrentMarkSweep barriers references roots unloading fragmentation control/LogFormat.java control/Phases.java events/ReferenceEvents.java threads/ShortThreads.java outofmemory/LargeBesideOthers.java
-  on_plan stock ConcurrentImmix barriers references moving unloading/BesideProgram.java control/LogFormat.java
+  on_plan stock ConcurrentImmix barriers references moving unloading/BesideProgram.java unloading/Redefined.java control/LogFormat.java
   on_plan stock Immix moving references
   on_plan stock SemiSpace unloading/CallSites.java
 }

@@ -111,6 +111,8 @@ public:
     static oop oop_load_in_heap(T* addr);
     template <typename T>
     static oop oop_load_not_in_heap(T* addr);
+    template <typename T>
+    static void oop_store_not_in_heap(T* addr, oop value);
 
     static void oop_store_in_heap_at(oop base, ptrdiff_t offset, oop value);
     static oop oop_atomic_cmpxchg_in_heap_at(oop base, ptrdiff_t offset, oop compare_value, oop new_value);

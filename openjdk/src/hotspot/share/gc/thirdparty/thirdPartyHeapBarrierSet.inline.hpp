@@ -64,6 +64,17 @@ oop_load_not_in_heap(T* addr) {
   return value;
 }
 
+// Handles of class loader data are read beside the program where classes are unloaded. Redefinition clears those of old constants.
+template <DecoratorSet decorators, typename BarrierSetT>
+template <typename T>
+inline void ThirdPartyHeapBarrierSet::AccessBarrier<decorators, BarrierSetT>::
+oop_store_not_in_heap(T* addr, oop value) {
+  if (Overwrites && is_snapshot_active()) {
+    keep_alive(RawAccess<>::oop_load(addr));
+  }
+  Base::oop_store_not_in_heap(addr, value);
+}
+
 template <DecoratorSet decorators, typename BarrierSetT>
 inline void ThirdPartyHeapBarrierSet::AccessBarrier<decorators, BarrierSetT>::
 oop_store_in_heap_at(oop base, ptrdiff_t offset, oop value) {
