@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary An object that is moved to a new one while marking runs, and overwritten where it was, survives: by every way to store a reference,
- * in the interpreter, C1 and C2, with and without compressed oops. So does one that a weak reference has given.
+ * in the interpreter, C1 and C2, with and without compressed oops. So does one that a weak reference has given, by every way to load it.
  * @requires vm.opt.ThirdPartyHeapOptions ~= ".*plan=Concurrent.*"
  * @library /lib
  * @modules jdk.unsupported
@@ -12,10 +12,15 @@
 import heap.Check;
 import heap.Child;
 import heap.Heap;
+import heap.RawMemory;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.lang.ref.Reference;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
 import java.util.Arrays;
 import java.util.List;
+import sun.misc.Unsafe;
 
 public class Snapshot {
     public static void main(String[] args) throws Exception {
@@ -27,7 +32,9 @@ public class Snapshot {
     }
 
     private static void run(String... options) throws Exception {
-        Child child = Child.with(Child.libraryPath(), "-Xms128m", "-Xmx128m", "-Xlog:gc").and(options).main(Main.class);
+        // What a collection has lost is seen at once, and not only when its memory has another object.
+        Child child = Child.with(Child.libraryPath(), "-Xms128m", "-Xmx128m", "-Xlog:gc", "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifyAfterGC",
+                "--add-opens=java.base/java.lang.ref=ALL-UNNAMED").and(options).main(Main.class);
         Check.matches("Pause Init Mark", child.mustExitCleanly(0).out(), "marking beside the program");
     }
 
@@ -49,6 +56,20 @@ public class Snapshot {
         }
     }
 
+    /** The compiler does not see that it is a reference. */
+    private interface Given {}
+
+    private static final class Weak extends WeakReference<int[]> implements Given {
+        Weak(int[] value) {
+            super(value);
+        }
+    }
+
+    /** Loads what a weak reference refers to. */
+    private interface Way {
+        Object load(Given reference) throws Exception;
+    }
+
     public static class Main {
         private static final int NODES = 1_000_000;
         private static final int HOLDERS = 2_000;
@@ -63,7 +84,14 @@ public class Snapshot {
             for (Routes.Route route : Routes.all()) {
                 overwrite(route);
             }
-            loadFromWeakReferences();
+            Field field = Reference.class.getDeclaredField("referent");
+            Unsafe unsafe = RawMemory.unsafe();
+            long offset = unsafe.objectFieldOffset(field);
+            VarHandle handle = MethodHandles.privateLookupIn(Reference.class, MethodHandles.lookup()).unreflectVarHandle(field);
+            loadFrom("a weak reference", reference -> ((Weak) reference).get());
+            loadFrom("a weak reference's field", reference -> unsafe.getObject(reference, offset));
+            loadFrom("a weak reference's field by volatile", reference -> unsafe.getObjectVolatile(reference, offset));
+            loadFrom("a failed exchange with a weak reference", reference -> handle.compareAndExchange((Reference<?>) reference, list, list));
             Reference.reachabilityFence(list);
         }
 
@@ -89,28 +117,27 @@ public class Snapshot {
             check(route.name(), before, ROUNDS - 1, false);
         }
 
-        private static void loadFromWeakReferences() {
-            @SuppressWarnings({"unchecked", "rawtypes"})
-            WeakReference<int[]>[] references = new WeakReference[HOLDERS];
+        private static void loadFrom(String name, Way way) throws Exception {
+            Given[] references = new Given[HOLDERS];
             int kept = 0;
             Box[] before = {};
             for (int round = 0; round < 20; round++) {
                 Box[] moved = new Box[HOLDERS];
                 for (int i = 0; i < HOLDERS; i++) {
-                    int[] value = references[i] == null ? null : references[i].get();
+                    int[] value = references[i] == null ? null : (int[]) way.load(references[i]);
                     if (value != null && value[0] == round - 1) {
                         moved[i] = new Box(value);
                         kept++;
                     }
-                    references[i] = new WeakReference<>(new int[] {round, i});
+                    references[i] = new Weak(new int[] {round, i});
                     if (i % 20 == 0) {
                         Heap.churn(128 * 1024);
                     }
                 }
-                check("a weak reference", before, round - 2, true);
+                check(name, before, round - 2, true);
                 before = moved;
             }
-            Check.that(kept > 0, "weak references were cleared before they were asked");
+            Check.that(kept > 0, name + " was cleared before it was asked");
         }
 
         private static void check(String name, Box[] boxes, int round, boolean mayBeCleared) {

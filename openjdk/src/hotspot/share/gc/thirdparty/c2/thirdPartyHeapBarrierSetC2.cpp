@@ -391,7 +391,8 @@ void ThirdPartyHeapBarrierSetC2::snapshot_if_referent(GraphKit* kit, Node* base,
   if (instance_type != NULL && instance_type->klass()->is_loaded()) {
     ciKlass* const klass = instance_type->klass();
     ciKlass* const reference = kit->env()->Reference_klass();
-    if (!klass->is_subtype_of(reference) && !reference->is_subtype_of(klass)) {
+    // A subclass of Reference may implement any interface.
+    if (!klass->is_interface() && !klass->is_subtype_of(reference) && !reference->is_subtype_of(klass)) {
       return;
     }
   }
@@ -462,7 +463,13 @@ Node* ThirdPartyHeapBarrierSetC2::atomic_cmpxchg_val_at_resolved(C2AtomicParseAc
   if (!ThirdPartyHeapBarrierSet::has_barrier()) {
     return BarrierSetC2::atomic_cmpxchg_val_at_resolved(access, expected_val, new_val, value_type);
   }
-  return ModRefBarrierSetC2::atomic_cmpxchg_val_at_resolved(access, expected_val, new_val, value_type);
+  Node* const found = ModRefBarrierSetC2::atomic_cmpxchg_val_at_resolved(access, expected_val, new_val, value_type);
+  Node* const adr = access.addr().node();
+  if (ThirdPartyHeapBarrierSet::has_snapshot_barrier() && access.is_oop() && adr->is_AddP()) {
+    // Of an exchange that fails, it is not the expected value.
+    snapshot_if_referent(access.kit(), access.base(), adr->in(AddPNode::Offset), found, false);
+  }
+  return found;
 }
 
 Node* ThirdPartyHeapBarrierSetC2::atomic_cmpxchg_bool_at_resolved(C2AtomicParseAccess& access, Node* expected_val, Node* new_val,
