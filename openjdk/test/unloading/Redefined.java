@@ -27,9 +27,9 @@ import java.util.jar.Manifest;
 public class Redefined {
     public static void main(String[] args) throws Exception {
         String plan = Child.hasOwnPolicy() ? "ConcurrentMarkSweep" : "ConcurrentImmix";
-        // Compiled code would hold the constant.
-        Child child = Child.with("-Xint", "-Xms256m", "-Xmx256m", "-XX:ThirdPartyHeapOptions=plan=" + plan, "-javaagent:" + agent(), "-Xlog:gc")
-                .main(Main.class).mustExitCleanly(0);
+        // Compiled code would hold the constant. What a collection has lost is seen at once.
+        Child child = Child.with("-Xint", "-Xms256m", "-Xmx256m", "-XX:ThirdPartyHeapOptions=plan=" + plan, "-javaagent:" + agent(), "-Xlog:gc",
+                "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifyAfterGC").main(Main.class).mustExitCleanly(0);
         Check.that(child.out().contains("Pause Final Mark"), "marking ran");
     }
 
@@ -83,8 +83,8 @@ public class Redefined {
         /** An initial pause does not come to the middle of so many elements. */
         private static final int ELEMENTS = 2_000_000;
         private static final int FIRST = ELEMENTS / 2;
-        /** Classes, of several collections. */
-        private static final int ENOUGH = 4_000;
+        /** Classes, of several collections that unload. */
+        private static final int ENOUGH = 1_500;
 
         private static Instrumentation instrumentation;
         static volatile Object sink;
@@ -117,6 +117,8 @@ public class Redefined {
                     instrumentation.redefineClasses(new ClassDefinition(loader.named, code(i)));
                     Check.equal(name(i), constant(loader), "the constant of the new version");
                 }
+                // Marking that finds nothing to unload has more of them go by until the next that looks.
+                sink = new Loader(i);
                 sink = new byte[Heap.MIB];
             }
         }
