@@ -287,6 +287,58 @@ static void no_memory_but_what_others_freed(void) {
   free(all);
 }
 
+// In secure mode pages without access lie in what is free; to have access to them costs memory.
+static void no_memory_to_write(void) {
+  void *cells[8];
+  for (int i = 0; i < 8; i++) CHECK(cells[i] = hide(malloc(100000)));
+  for (int i = 0; i < 8; i++) free(cells[i]);
+  struct rlimit limit = {4096, 4096};
+  CHECK(setrlimit(RLIMIT_DATA, &limit) == 0);
+  char *cell = hide(malloc(800000));
+  CHECK(cell || errno == ENOMEM);
+  if (cell) memset(cell, 1, 800000);
+  free(cell);
+}
+
+static void *frees_and_allocates(void *cell) {
+  free(cell);
+  CHECK(cell = hide(malloc(900 << 20)));
+  free(cell);
+  return NULL;
+}
+
+// Nor that its owner waits, who would give it back.
+static void no_memory_but_what_an_idle_thread_owns(void) {
+  pthread_t thread;
+  limit_memory();
+  void *cell = hide(malloc(900 << 20));
+  CHECK(cell && pthread_create(&thread, NULL, frees_and_allocates, cell) == 0 && pthread_join(thread, NULL) == 0);
+}
+
+enum { MANY = 64000 };
+static void *many[MANY];
+
+static void *allocates_many(void *unused) {
+  for (int i = 0; i < MANY; i++) memset(many[i] = hide(malloc(1000)), 1, 1000);
+  return unused;
+}
+
+static void *frees_many(void *unused) {
+  for (int i = 0; i < MANY; i++) free(many[i]);
+  return unused;
+}
+
+// Of a thread that has ended, by one that has never allocated.
+static void freed_without_a_heap(void) {
+  pthread_t thread;
+  memset(many, 0, sizeof many);
+  size_t before = resident_kib();
+  CHECK(pthread_create(&thread, NULL, allocates_many, NULL) == 0 && pthread_join(thread, NULL) == 0);
+  CHECK(pthread_create(&thread, NULL, frees_many, NULL) == 0 && pthread_join(thread, NULL) == 0);
+  malloc_trim(0);
+  CHECK(resident_kib() < before + 8192);
+}
+
 enum { LEFT = 6000 };
 
 // Leaves more blocks than two searches look at, of which the last one has free cells.
@@ -661,6 +713,9 @@ static const struct {
              {"no-memory", no_memory},
              {"other-sizes", no_memory_but_of_other_sizes},
              {"freed-by-others", no_memory_but_what_others_freed},
+             {"no-memory-to-write", no_memory_to_write},
+             {"freed-beside-idle-owner", no_memory_but_what_an_idle_thread_owns},
+             {"freed-without-heap", freed_without_a_heap},
              {"left-by-a-thread", no_memory_but_what_a_thread_left},
              {"no-mapping", no_mapping_to_spare},
              {"shrink", no_memory_to_shrink},

@@ -121,6 +121,10 @@ impl Arena {
             align: align.max(BLOCK_ALIGN),
         };
         let (chunk, run, dirty) = self.find(wanted).or_else(|| self.add_chunk(wanted))?;
+        if !chunk.guards.set(chunk, run.clone()) {
+            self.give_pages(chunk, run, 0..0);
+            return None;
+        }
         let slot = Chunk::slot(run.start);
         chunk.set_slots(run.clone(), slot);
         let block = chunk.block(slot);
@@ -129,7 +133,6 @@ impl Arena {
             SINGLE => chunk.start() + (run.end - GUARD_PAGES) * PAGE_BYTES - cell_bytes,
             _ => chunk.start() + run.start * PAGE_BYTES,
         };
-        chunk.guards.set(chunk, run.clone());
         block.init(bin, cell_bytes, start, run);
         block.fresh.set(dirty == 0);
         self.counters.bin(block).claimed();

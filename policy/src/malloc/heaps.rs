@@ -94,6 +94,8 @@ pub fn collect(force: bool) {
     }
     default.collect_all();
     if force {
+        // Nobody has released what threads without a heap freed in blocks of threads that have ended.
+        default.adopt_wherever(None);
         ARENA.reset();
     }
 }

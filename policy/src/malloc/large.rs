@@ -115,6 +115,21 @@ fn resize_mapping(chunk: &Chunk, block: &Block, bytes: usize) -> bool {
     resized
 }
 
+/// Unmaps a huge cell that another thread than the owner frees, but for its first page, in which it is linked. False where the OS
+/// has no mapping to spare. The owner keeps off the block until that thread has put the cell on the list of delayed frees.
+pub(crate) fn unmap_freed(block: &Block, cell: usize) -> bool {
+    // SAFETY: the header of a block is in its chunk.
+    let chunk = unsafe { Chunk::at(Chunk::start_of(block.start.get())) };
+    let end = chunk.mapping.get() + chunk.mapping_bytes.get();
+    let from = (cell & !(PAGE_BYTES - 1)) + PAGE_BYTES;
+    let unmapped = os::unmap(from, end - from);
+    if unmapped {
+        chunk.mapping_bytes.set(from - chunk.mapping.get());
+        block.cell_bytes.set(from - cell);
+    }
+    unmapped
+}
+
 fn resize_run(chunk: &Chunk, block: &Block, pages: usize) -> bool {
     let start = block.first_page.get() as usize;
     let (old, new) = (start + block.pages.get() as usize, start + pages);

@@ -5,7 +5,7 @@ use super::arena::ARENA;
 use super::block::Block;
 use super::chunk::{block_of, Chunk};
 use super::heap::{Heap, EMPTY_HEAP};
-use super::{abandoned, cell, options, os, secure, thread};
+use super::{abandoned, cell, large, options, os, secure, thread};
 use crate::config::PAGE_BYTES;
 use crate::thread_free::Pushed;
 use std::ptr::with_exposed_provenance;
@@ -80,7 +80,8 @@ fn free_of_other(block: &'static Block, cell: usize) {
         Pushed::Listed => {}
         Pushed::Delay => {
             let resets = options::reset_delay().is_some();
-            if resets && block.is_single() && block.cell_bytes.get() >= RESET_BYTES {
+            let is_large = block.is_single() && block.cell_bytes.get() >= RESET_BYTES;
+            if !(is_huge(block) && large::unmap_freed(block, cell)) && resets && is_large {
                 os::reset(cell, block.cell_bytes.get());
             }
             let heap = block.heap.load(Acquire);

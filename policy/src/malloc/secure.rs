@@ -378,20 +378,22 @@ pub(crate) struct Guards([AtomicU64; if ON { CHUNK_PAGES / 64 } else { 0 }]);
 
 impl Guards {
     /// Makes the last of `pages`, which the caller has claimed for a block, one without access, unless there are too many of
-    /// them, and the others such as any.
-    pub fn set(&self, chunk: &Chunk, pages: Range<usize>) {
+    /// them, and the others such as any. False where the OS refuses access to one: it has no mapping or no memory to spare.
+    pub fn set(&self, chunk: &Chunk, pages: Range<usize>) -> bool {
         if !ON {
-            return;
+            return true;
         }
         let last = pages.end - 1;
-        for page in (pages.start..last).filter(|&page| self.has(page)) {
-            self.remove(chunk, page);
+        let mut within = (pages.start..last).filter(|&page| self.has(page));
+        if !within.all(|page| self.remove(chunk, page)) {
+            return false;
         }
         let few = GUARDS.load(Relaxed) < MAX_GUARDS;
         if !self.has(last) && few && os::protect(chunk.start() + last * PAGE_BYTES, PAGE_BYTES) {
             self.0[last / 64].fetch_or(1 << (last % 64), Relaxed);
             GUARDS.fetch_add(1, Relaxed);
         }
+        true
     }
 
     /// The chunk was mapped anew.
@@ -405,15 +407,13 @@ impl Guards {
         self.0[page / 64].load(Relaxed) >> (page % 64) & 1 != 0
     }
 
-    fn remove(&self, chunk: &Chunk, page: usize) {
-        if !os::unprotect(chunk.start() + page * PAGE_BYTES, PAGE_BYTES) {
-            // Without a mapping to spare, the page could not be used.
-            os::print(b"shardsweep: the OS refuses access to a page\n");
-            // SAFETY: it may be called at any time.
-            unsafe { libc::abort() }
+    fn remove(&self, chunk: &Chunk, page: usize) -> bool {
+        let removed = os::unprotect(chunk.start() + page * PAGE_BYTES, PAGE_BYTES);
+        if removed {
+            self.0[page / 64].fetch_and(!(1 << (page % 64)), Relaxed);
+            GUARDS.fetch_sub(1, Relaxed);
         }
-        self.0[page / 64].fetch_and(!(1 << (page % 64)), Relaxed);
-        GUARDS.fetch_sub(1, Relaxed);
+        removed
     }
 }
 
