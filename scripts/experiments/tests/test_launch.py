@@ -2,14 +2,13 @@
 """The launcher, with real processes."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from processes import is_alive
 
 from shardsweep.launch import MARK
 
@@ -113,15 +112,6 @@ def test_the_command_does_not_outlive_a_killed_launcher(tmp_path):
     pid = int(file.read_text())
     process.kill()
     process.wait()
-    while _alive(pid) and time.monotonic() < deadline:
+    while is_alive(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not _alive(pid)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        # A process that nobody has reaped yet is dead all the same.
-        return Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
+    assert not is_alive(pid)
