@@ -15,8 +15,6 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.instrument.ClassDefinition;
 import java.lang.instrument.Instrumentation;
-import java.lang.management.ClassLoadingMXBean;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,9 +26,10 @@ public class Redefined {
     public static void main(String[] args) throws Exception {
         String plan = Child.hasOwnPolicy() ? "ConcurrentMarkSweep" : "ConcurrentImmix";
         // Compiled code would hold the constant. What a collection has lost is seen at once.
-        Child child = Child.with("-Xint", "-Xms256m", "-Xmx256m", "-XX:ThirdPartyHeapOptions=plan=" + plan, "-javaagent:" + agent(), "-Xlog:gc",
+        Child child = Child.with("-Xint", "-Xms256m", "-Xmx256m", "-XX:ThirdPartyHeapOptions=plan=" + plan, "-javaagent:" + agent(), "-Xlog:gc,gc+phases",
                 "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifyAfterGC").main(Main.class).mustExitCleanly(0);
         Check.that(child.out().contains("Pause Final Mark"), "marking ran");
+        Check.that(child.out().contains("Class Unloading"), "marking looked for classes to unload");
     }
 
     /** A file that names the agent, whose class is on the class path. */
@@ -83,8 +82,8 @@ public class Redefined {
         /** An initial pause does not come to the middle of so many elements. */
         private static final int ELEMENTS = 2_000_000;
         private static final int FIRST = ELEMENTS / 2;
-        /** Classes, of several collections that unload. */
-        private static final int ENOUGH = 1_500;
+        /** Some thirty cycles, three of which look for classes to unload: a redefinition keeps all loaders for the cycle that it falls into. */
+        private static final int VERSIONS = 9 * PLACES;
 
         private static Instrumentation instrumentation;
         static volatile Object sink;
@@ -99,8 +98,7 @@ public class Redefined {
                 held[i] = i < FIRST || i >= FIRST + PLACES ? new Object() : null;
             }
             Object[][] taken = new Object[PLACES][];
-            ClassLoadingMXBean classes = ManagementFactory.getClassLoadingMXBean();
-            for (int i = 0; classes.getUnloadedClassCount() < ENOUGH; i++) {
+            for (int i = 0; i < VERSIONS; i++) {
                 int place = i % PLACES;
                 if (i / PLACES % 3 == 0) {
                     Loader loader = new Loader(i);
@@ -117,8 +115,6 @@ public class Redefined {
                     instrumentation.redefineClasses(new ClassDefinition(loader.named, code(i)));
                     Check.equal(name(i), constant(loader), "the constant of the new version");
                 }
-                // Marking that finds nothing to unload has more of them go by until the next that looks.
-                sink = new Loader(i);
                 sink = new byte[Heap.MIB];
             }
         }
