@@ -109,7 +109,7 @@ test_java() {
 test_build() {
   ../building/jdk.sh
   # What the plugins are linked by has one thread.
-  at_once "../building/plugin.sh stock ms-64k" ../building/lusearch.sh
+  at_once "../building/plugin.sh stock ms-64k malloc-shardsweep" ../building/lusearch.sh
 }
 
 test_image() { ./test-image.sh; }
@@ -125,10 +125,7 @@ test_faults() {
   STEP=9973 ./test-faults.sh malloc
 }
 
-test_heap() {
-  ../building/plugin.sh malloc-shardsweep
-  ./test-heap.sh
-}
+test_heap() { ./test-heap.sh; }
 
 test_debug() {
   DEBUG=fastdebug ../building/jdk.sh
@@ -144,7 +141,7 @@ test_jtreg() {
 }
 
 plans_that_remember() {
-  on_plan ms-64k StickyMarkSweep barriers references roots fragmentation control/OldGarbage.java threads/ShortThreads.java outofmemory/LargeBesideOthers.java
+  on_plan ms-64k StickyMarkSweep barriers references roots fragmentation unloading/RoomOfDeadLoaders.java control/OldGarbage.java threads/ShortThreads.java outofmemory/LargeBesideOthers.java
   on_plan stock StickyImmix barriers references moving
   on_plan stock GenImmix barriers references
   on_plan stock GenCopy moving roots
@@ -155,6 +152,7 @@ other_plans() {
   on_plan stock ConcurrentImmix barriers references moving unloading/BesideProgram.java unloading/Redefined.java control/LogFormat.java
   on_plan stock Immix moving references
   on_plan stock SemiSpace unloading/CallSites.java
+  on_plan malloc-shardsweep MarkSweep references/FoundOnce.java
 }
 
 # on_plan BUILD PLAN TEST...: runs tests of ours, one at a time. When a pause ends, all that is reachable has to be marked.
