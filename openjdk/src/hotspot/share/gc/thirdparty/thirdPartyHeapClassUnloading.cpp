@@ -31,6 +31,7 @@ uint ThirdPartyHeapClassUnloading::_without_unloading = 0;
 bool ThirdPartyHeapClassUnloading::is_due(GCCause::Cause cause) {
   return !GCCause::is_allocation_failure_gc(cause) ||
          ThirdPartyHeapLoader::plugin()->is_emergency_collection() != 0 ||
+         ThirdPartyHeap::heap()->soft_ref_policy()->should_clear_all_soft_refs() ||
          _without_unloading + 1 >= _interval;
 }
 

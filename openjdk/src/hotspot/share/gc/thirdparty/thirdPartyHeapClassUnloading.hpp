@@ -21,9 +21,10 @@ class OopClosure;
 //
 // A full heap does not tell that classes are garbage, and it takes time to look through
 // the code cache: HotSpot's generational collectors do so in full collections alone,
-// which are rare. Here, collections that the program or metaspace asks for unload, the
-// last attempt before an allocation fails, and of the others one in a while: the longer
-// there has been no class to unload, the longer it takes to the next.
+// which are rare. Here, collections that the program or metaspace asks for unload, those
+// that clear all soft references, the last attempt before an allocation fails, and of
+// the others one in a while: the longer there has been no class to unload, the longer it
+// takes to the next.
 class ThirdPartyHeapClassUnloading : AllStatic {
 private:
   static const uint LeastInterval = 8;

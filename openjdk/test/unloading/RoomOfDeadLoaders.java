@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary An array for which there is room once a dead class loader has gone is allocated, also where other threads go on allocating.
+ * @library /lib
+ * @run main/othervm -Xms64m -Xmx64m RoomOfDeadLoaders
+ */
+
+import heap.Heap;
+
+public class RoomOfDeadLoaders {
+    private static final int ROUNDS = 10;
+
+    /** What its loader keeps alive, and nothing else. */
+    public static class Holder {
+        static final byte[][] HELD = new byte[40][Heap.MIB];
+    }
+
+    static volatile Object sink;
+
+    public static void main(String[] args) throws Exception {
+        for (int i = 0; i < 2; i++) {
+            Thread thread = new Thread(() -> {
+                while (true) {
+                    sink = new byte[Heap.MIB / 16];
+                    Thread.onSpinWait();
+                }
+            });
+            thread.setDaemon(true);
+            thread.start();
+        }
+        for (int i = 0; i < ROUNDS; i++) {
+            new Loaders.Loader(Holder.class).load(Holder.class);
+            sink = new byte[30 * Heap.MIB];
+            sink = null;
+        }
+    }
+}
