@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The options of the heap: mmtk's, from `MMTK_*` variables and `-XX:ThirdPartyHeapOptions`, which
-//! wins. Nothing is ignored: what mmtk does not know or cannot parse ends the VM with one line.
+//! wins. An option that is unknown, malformed or without effect ends the VM with one line; so does a variable, unless
+//! its name is that of no option.
 
 use crate::affinity;
 use crate::plans::{self, PlanInfo};
@@ -18,6 +19,7 @@ struct Option_ {
 
 const BOOLEAN: &str = "true or false";
 const BYTES: &str = "a number of bytes";
+const NOT_HEEDED: &str = "mmtk has the name alone";
 
 /// mmtk's options cannot be listed through its interface; a test makes sure that it knows these.
 #[rustfmt::skip]
@@ -25,15 +27,10 @@ const OPTIONS: &[Option_] = &[
     Option_ { name: "plan", expected: "the name of a plan" },
     Option_ { name: "threads", expected: "a number of GC threads, at least 1" },
     Option_ { name: "concurrent_threads", expected: "a number of GC threads, at least 1" },
-    Option_ { name: "use_short_stack_scans", expected: BOOLEAN },
-    Option_ { name: "use_return_barrier", expected: BOOLEAN },
-    Option_ { name: "eager_complete_sweep", expected: BOOLEAN },
     Option_ { name: "ignore_system_gc", expected: BOOLEAN },
     Option_ { name: "nursery", expected: "Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX" },
     Option_ { name: "full_heap_system_gc", expected: BOOLEAN },
-    Option_ { name: "nursery_zeroing", expected: "Temporal, Nontemporal, Concurrent or Adaptive" },
     Option_ { name: "stress_factor", expected: BYTES },
-    Option_ { name: "analysis_factor", expected: BYTES },
     Option_ { name: "precise_stress", expected: BOOLEAN },
     Option_ { name: "thread_affinity", expected: "a list of processors that the process may run on, such as 0,2-3 or AllInSet:0,1" },
     Option_ { name: "transparent_hugepages", expected: BOOLEAN },
@@ -61,6 +58,11 @@ const REFUSED: &[(&str, &str)] = &[
         "no_reference_types",
         "the plugin processes references itself, as HotSpot does",
     ),
+    ("use_short_stack_scans", NOT_HEEDED),
+    ("use_return_barrier", NOT_HEEDED),
+    ("eager_complete_sweep", NOT_HEEDED),
+    ("nursery_zeroing", NOT_HEEDED),
+    ("analysis_factor", "this build has no analysis"),
     ("work_perf_events", "this build has no performance counters"),
     (
         "phase_perf_events",

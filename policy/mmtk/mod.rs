@@ -2,8 +2,8 @@
 //! # Shardsweep in mmtk-core
 //!
 //! The space and the allocator that put the library `shardsweep-policy` behind the MarkSweep plan. The
-//! files of this module are compiled as part of the crate `mmtk`, whose patch does no more than name
-//! them; with its feature `shardsweep` off, that crate is as published.
+//! files of this module are compiled as part of the crate `mmtk`. Its patches name them; they also change
+//! a few things in all builds, which the README of the binding lists.
 //!
 //! | here | in place of the crate's | what it does |
 //! |---|---|---|
@@ -16,6 +16,9 @@
 //! | `initial_mark` | `ConcurrentMarkingRootsWorkFactory` | what the initial pause of a concurrent plan marks |
 //! | `collection`, `purger` | - | what the space does in a collection, and after it |
 //! | `pacing` | - | when marking beside the mutators begins |
+//! | `reserve`, in all builds | - | how much address space may be reserved |
+//! | `loaded`, for `malloc-*` | - | the malloc library that is loaded |
+//! | `immix_page`, for that build | - | what Immix charges |
 //! | `os` | - | what it asks of the OS: to drop pages, to make huge ones, to run a thread anywhere |
 //! | `shared` | - | the part of the space that work packets and the purger use beside the plan |
 //! | `work` | `PrepareChunkMap`, ... | work packets: clear marks, release chunks |

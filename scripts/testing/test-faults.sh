@@ -9,6 +9,7 @@
 #   PLUGIN, PLAN   what to test (default: ms-64k and the plugin's default)
 #   CALLER         count only calls from libraries whose path has this in it, as libmmtk (default: libjvm.so and the plugin; of malloc, the
 #                  plugin alone)
+#   DEBUG          fastdebug: the JDK with HotSpot's checks
 #   FIRST, STEP    start at this call, and take each STEP-th (default: 1 and 1)
 set -euo pipefail
 cd "$(dirname "$0")"

@@ -7,10 +7,9 @@ use mmtk::util::options::PlanSelector;
 #[rustfmt::skip]
 const VALUES: &[(&str, &str)] = &[
     ("plan", "Immix"), ("threads", "3"), ("concurrent_threads", "1"),
-    ("use_short_stack_scans", "true"), ("use_return_barrier", "false"),
-    ("eager_complete_sweep", "true"), ("ignore_system_gc", "true"),
+    ("ignore_system_gc", "true"),
     ("nursery", "Bounded:1024,4096"), ("full_heap_system_gc", "true"),
-    ("nursery_zeroing", "Temporal"), ("stress_factor", "4096"), ("analysis_factor", "4096"),
+    ("stress_factor", "4096"),
     ("precise_stress", "false"), ("thread_affinity", "AllInSet:CPU,CPU"), ("transparent_hugepages", "true"),
     ("count_live_bytes_in_gc", "true"), ("immix_always_defrag", "true"),
     ("immix_defrag_every_block", "true"), ("immix_defrag_headroom_percent", "5"),

@@ -20,8 +20,10 @@
 // when marking began is marked (T. Yuasa, "Real-time garbage collection on
 // general-purpose machines", 1990): while marking is active, the plugin is told of each
 // reference before it is overwritten in the heap. A referent that is loaded from a weak
-// place becomes strong without a store: it is told of too. Stores to roots need
-// nothing, for all roots are read in the pause in which marking begins.
+// place becomes strong without a store: it is told of too. So it is of what is in a
+// handle outside the heap before a store, for class loader data is read beside the program
+// where classes are unloaded. Stores to other roots need nothing, for those are read in
+// the pause in which marking begins.
 class ThirdPartyHeapBarrierSet : public BarrierSet {
   friend class VMStructs;
 

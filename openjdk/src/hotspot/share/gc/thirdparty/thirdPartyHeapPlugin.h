@@ -154,7 +154,7 @@ enum ThirdPartyHeapBarrier {
   THIRD_PARTY_HEAP_BARRIER_OBJECT = 1,
   /*
    * Snapshot at the beginning. Between an initial and a final mark the VM calls snapshot_object with each reference that
-   * a store is about to overwrite in the heap, and with each that it loads from a weak place and does not just look at.
+   * a store is about to overwrite, in the heap or in a handle outside of it, and with each that it loads from a weak place and does not just look at.
    */
   THIRD_PARTY_HEAP_BARRIER_SNAPSHOT = 2
 };
@@ -164,7 +164,7 @@ enum ThirdPartyHeapPause {
   THIRD_PARTY_HEAP_PAUSE_FULL         = 0, /* a collection of the whole heap */
   THIRD_PARTY_HEAP_PAUSE_PARTIAL      = 1, /* a collection that looks at new objects alone */
   THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK = 2, /* begins a collection that marks beside the mutators */
-  THIRD_PARTY_HEAP_PAUSE_FINAL_MARK   = 3  /* ends it: weak roots are processed, no class is unloaded */
+  THIRD_PARTY_HEAP_PAUSE_FINAL_MARK   = 3  /* ends it: weak roots are processed, and classes unloaded if the initial mark has begun that */
 };
 
 /* The plugin's parts of a pause, for the log. Those of the VM lie between them. */
