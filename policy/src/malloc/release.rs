@@ -79,9 +79,9 @@ fn free_of_other(block: &'static Block, cell: usize) {
     match block.thread_free.push(cell, may_claim, link) {
         Pushed::Listed => {}
         Pushed::Delay => {
-            let resets = options::reset_delay().is_some();
+            let unmapped = is_huge(block) && large::unmap_freed(block, cell);
             let is_large = block.is_single() && block.cell_bytes.get() >= RESET_BYTES;
-            if !(is_huge(block) && large::unmap_freed(block, cell)) && resets && is_large {
+            if !unmapped && is_large && options::reset_delay().is_some() {
                 os::reset(cell, block.cell_bytes.get());
             }
             let heap = block.heap.load(Acquire);
