@@ -37,11 +37,13 @@ pub fn is_beside_mutators() -> bool {
     !IN_PAUSE.load(Ordering::SeqCst)
 }
 
-/// Starts the discovery of references, unless marking has begun in an earlier pause and found some.
+/// Starts the discovery of references, unless marking has begun in an earlier pause and found some. The VM has a full pause clear
+/// all soft references where it would be out of memory else; one that comes before clears none of them for that.
 fn begin_discovery<const COMPRESSED: bool>() {
-    if pause::<COMPRESSED>() != abi::PAUSE_FINAL_MARK {
+    let pause = pause::<COMPRESSED>();
+    if pause != abi::PAUSE_FINAL_MARK {
         let mut policy = upcalls::soft_reference_policy();
-        policy.clear_all |= heap::mmtk::<COMPRESSED>().is_emergency_collection();
+        policy.clear_all &= pause == abi::PAUSE_FULL;
         DISCOVERY.begin(policy);
     }
 }

@@ -134,9 +134,16 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
 
     fn on_gc_end(&self, mmtk: &'static MMTK<OpenJDK<COMPRESSED>>) {
         let plan = mmtk.get_plan();
-        let occupied = plan.get_reserved_pages() + PENDING.load(Ordering::Relaxed);
         let current = self.current.load(Ordering::Relaxed);
-        let mut free = plan.generational().map_or(0, |_| nursery_room(occupied));
+        let pending = PENDING.load(Ordering::Relaxed);
+        let occupied = plan.get_reserved_pages() + pending;
+        // A plan that moves objects reserves room for the copy too.
+        let copy = if plan.constraints().moves_objects {
+            pending
+        } else {
+            0
+        };
+        let mut free = plan.generational().map_or(copy, |_| nursery_room(occupied));
         let mut wishes = Wishes::now();
         if leaves_old_garbage(plan) {
             // How much has to be free is known after a full collection, which comes when ever less is.

@@ -14,6 +14,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
+/// Collections that a thread waits for before it gives up because the last has left no page free. In a heap that is nearly full, more
+/// than one passes until a thread gets what others have not taken.
+const MOST_IN_VAIN: usize = 8;
+
 /// Bytes from the start of a VM thread to its [`Heads`].
 static HEADS_OFFSET: AtomicUsize = AtomicUsize::new(0);
 
@@ -39,6 +43,8 @@ pub struct FreeListAllocator<VM: VMBinding> {
     context: Arc<AllocatorContext<VM>>,
     /// Whether a collection was run for the present request because there was no address space.
     lacked_addresses: bool,
+    /// Collections that the thread has waited for since it last got memory.
+    in_vain: usize,
 }
 
 // SAFETY: the lists go with the mutator: while its thread runs, that thread alone uses them; while it is
@@ -65,6 +71,7 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
             space,
             context,
             lacked_addresses: false,
+            in_vain: 0,
         };
         space.add_thread();
         allocator.hide(is_precise_stress);
@@ -151,10 +158,19 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
             match allocate(self) {
                 Refill::Cell(cell) => {
                     self.lacked_addresses = false;
+                    self.in_vain = 0;
                     return Some(cell);
                 }
+                Refill::Charge { least, .. } if self.is_in_vain(least) => {
+                    self.in_vain = 0;
+                    self.out_of_memory(self.tls);
+                    return None;
+                }
                 Refill::Charge { least, most } => {
-                    let charged = self.space.charge(self.tls, least, most, options)?;
+                    let Some(charged) = self.space.charge(self.tls, least, most, options) else {
+                        self.in_vain += usize::from(options.at_safepoint);
+                        return None;
+                    };
                     self.local.credit(charged);
                 }
                 Refill::Chunks(_) if self.lacked_addresses => {
@@ -172,6 +188,12 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
                 }
             }
         }
+    }
+
+    /// Whether no collection is worth waiting for any more. mmtk counts those that have freed nothing, but begins anew where another thread
+    /// gets a cell meanwhile, as it may from pages that have live objects of its size.
+    fn is_in_vain(&self, pages: NonZeroUsize) -> bool {
+        self.in_vain >= MOST_IN_VAIN && !self.space.has_left(pages)
     }
 
     /// Marks the free cells at hand, in the pause in which marking begins beside mutators.

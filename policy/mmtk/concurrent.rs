@@ -200,10 +200,17 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         }
     }
 
+    /// Pages that are free. What threads ask for now does not count: marking would begin for a large object again and again, before
+    /// it is allocated.
+    fn free_pages(&self) -> usize {
+        let used = self.common.get_used_pages() + self.ms.pages_with_metadata(self.ms.charged_pages());
+        self.get_total_pages().saturating_sub(used)
+    }
+
     /// Notes how much the collection that ends has left free. Where memory ran out before marking ended, and it has left little, the
     /// next pause is a full one, which finds more: what has died meanwhile, and what hangs on classes that nobody uses.
     fn note_yield(&self) {
-        let (free, total) = (self.get_available_pages(), self.get_total_pages());
+        let (free, total) = (self.free_pages(), self.get_total_pages());
         let full_due =
             self.was_late.swap(false, Ordering::Relaxed) && free < total / LEAST_FRACTION;
         if full_due {
@@ -277,7 +284,7 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
             self.is_final_mark_due(space.is_none())
         } else {
             self.pacing
-                .is_due(self.get_available_pages(), self.get_total_pages())
+                .is_due(self.free_pages(), self.get_total_pages())
         };
         stress || due
     }

@@ -167,6 +167,11 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.charged_after.load(Ordering::Relaxed)
     }
 
+    /// So many pages and what mmtk estimates for their metadata, as when they are charged.
+    pub(crate) fn pages_with_metadata(&self, pages: usize) -> usize {
+        pages + self.estimate_side_meta_pages(pages)
+    }
+
     /// Whether the last collection looked at all objects there were.
     pub(crate) fn was_exhaustive(&self) -> bool {
         self.was_exhaustive.load(Ordering::Relaxed)
@@ -217,9 +222,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     pub(super) fn has_left(&self, pages: NonZeroUsize) -> bool {
         let trigger = self.get_gc_trigger();
         let most = trigger.policy.get_max_heap_size_in_pages();
-        let needed = self.charged_after() + pages.get();
-        // As when it is charged: with what mmtk estimates for the metadata of so many pages.
-        if needed + self.estimate_side_meta_pages(needed) <= most {
+        if self.pages_with_metadata(self.charged_after() + pages.get()) <= most {
             return true;
         }
         let was_exhaustive = self.was_exhaustive();

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary An array for which there is room once a dead class loader has gone is allocated, also where other threads go on allocating.
+ * @summary An array for which there is room once a dead class loader has gone is allocated, also where other threads go on allocating. It costs no
+ *          soft reference.
  * @library /lib
  * @run main/othervm -Xms64m -Xmx64m RoomOfDeadLoaders
  */
 
+import heap.Check;
 import heap.Heap;
+import java.lang.ref.SoftReference;
 
 public class RoomOfDeadLoaders {
     private static final int ROUNDS = 10;
@@ -29,10 +32,12 @@ public class RoomOfDeadLoaders {
             thread.setDaemon(true);
             thread.start();
         }
+        SoftReference<Object> soft = new SoftReference<>(new Object());
         for (int i = 0; i < ROUNDS; i++) {
             new Loaders.Loader(Holder.class).load(Holder.class);
             sink = new byte[30 * Heap.MIB];
             sink = null;
+            Check.that(soft.get() != null, "the soft reference stays");
         }
     }
 }

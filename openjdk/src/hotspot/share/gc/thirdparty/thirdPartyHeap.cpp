@@ -7,6 +7,7 @@
 #include "gc/shared/locationPrinter.inline.hpp"
 #include "gc/shared/referenceProcessor.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
 #include "gc/thirdparty/thirdPartyHeapBins.hpp"
 #include "gc/thirdparty/thirdPartyHeapBuffers.hpp"
@@ -235,6 +236,11 @@ void* ThirdPartyHeap::allocate_from_plugin(Thread* thread, size_t bytes) {
   void* object = plugin()->alloc(mutator, bytes);
   if (object == NULL && !can_collect()) {
     wait_until_collection_enabled();
+    object = plugin()->alloc(mutator, bytes);
+  }
+  if (object == NULL && ThirdPartyHeapClassUnloading::is_left_out()) {
+    ThirdPartyHeapClassUnloading::request();
+    collect(GCCause::_allocation_failure);
     object = plugin()->alloc(mutator, bytes);
   }
   if (object == NULL) {

@@ -27,9 +27,10 @@
 bool ThirdPartyHeapClassUnloading::_is_marking = false;
 uint ThirdPartyHeapClassUnloading::_interval = LeastInterval;
 uint ThirdPartyHeapClassUnloading::_without_unloading = 0;
+bool ThirdPartyHeapClassUnloading::_is_requested = false;
 
 bool ThirdPartyHeapClassUnloading::is_due(GCCause::Cause cause) {
-  return !GCCause::is_allocation_failure_gc(cause) ||
+  return _is_requested || !GCCause::is_allocation_failure_gc(cause) ||
          ThirdPartyHeapLoader::plugin()->is_emergency_collection() != 0 ||
          ThirdPartyHeap::heap()->soft_ref_policy()->should_clear_all_soft_refs() ||
          _without_unloading + 1 >= _interval;
@@ -49,6 +50,7 @@ void ThirdPartyHeapClassUnloading::begin(ThirdPartyHeapPause pause, GCCause::Cau
   _is_marking = false;
   if (pause == THIRD_PARTY_HEAP_PAUSE_FULL) {
     begin_marking(ClassUnloading, cause);
+    _is_requested = false;
   } else if (pause == THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {
     begin_marking(ClassUnloading && ClassUnloadingWithConcurrentMark, cause);
   }

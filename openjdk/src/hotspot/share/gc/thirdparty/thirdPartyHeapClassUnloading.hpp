@@ -33,6 +33,7 @@ private:
   static bool _is_marking;
   static uint _interval;          // collections of the whole heap from one that unloads to the next
   static uint _without_unloading; // collections of the whole heap since the last that unloaded
+  static bool _is_requested;      // the next full pause unloads
 
   static bool is_due(GCCause::Cause cause);
   static void begin_marking(bool may_unload, GCCause::Cause cause);
@@ -40,6 +41,11 @@ private:
 public:
   // Whether class loader data and nmethods are held weakly now.
   static bool is_marking() { return _is_marking; }
+
+  // Whether dead class loaders may hold memory, because the last collection of the whole heap has not looked for them.
+  static bool is_left_out() { return ClassUnloading && _without_unloading > 0; }
+  // Has the next full pause look for them.
+  static void request() { _is_requested = true; }
 
   // Before roots are scanned. A partial collection unloads nothing.
   static void begin(ThirdPartyHeapPause pause, GCCause::Cause cause);
