@@ -203,7 +203,8 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
     /// Pages that are free. What threads ask for now does not count: marking would begin for a large object again and again, before
     /// it is allocated.
     fn free_pages(&self) -> usize {
-        let used = self.common.get_used_pages() + self.ms.pages_with_metadata(self.ms.charged_pages());
+        let used =
+            self.common.get_used_pages() + self.ms.pages_with_metadata(self.ms.charged_pages());
         self.get_total_pages().saturating_sub(used)
     }
 
