@@ -17,8 +17,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public class LargeBesideOthers {
     private static final int REQUESTS = 5;
 
-    /** Collections for each refusal: to fill the heap, to throw soft references away, and those that the other threads ask for meanwhile. */
-    private static final int MAX_COLLECTIONS = 20;
+    /**
+     * Collections for each refusal: to fill the heap, to unload classes, to throw soft references away, and those that the other threads ask for
+     * meanwhile.
+     */
+    private static final int MAX_COLLECTIONS = 40;
 
     public static void main(String[] args) throws Exception {
         byte[][] live = new byte[Integer.parseInt(args[1])][Heap.MIB];

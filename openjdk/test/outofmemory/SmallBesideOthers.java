@@ -18,7 +18,10 @@ public class SmallBesideOthers {
     private static final int LARGER_BYTES = 2000;
     private static final int REQUESTS = 5;
 
-    /** Collections for each refusal: to fill the heap, to throw soft references away, and those that the other thread asks for meanwhile. */
+    /**
+     * Collections for each refusal: to fill the heap, to unload classes, to throw soft references away, and those that the other thread asks for
+     * meanwhile.
+     */
     private static final int MAX_COLLECTIONS = 40;
 
     static volatile Object sink;
