@@ -11,7 +11,7 @@
 #   TO       a folder, default build/micro/ and the name of the measurement, and in it results
 #   PLUGIN   the build that is compared, default ms-64k
 #   THREADS  numbers of threads, default "1 2"
-#   ROUNDS   how many JVMs run each benchmark on each collector, default 5
+#   ROUNDS   how many JVMs run each benchmark on each collector, default 6
 set -euo pipefail
 to=${TO:+$(realpath -m "$TO")}
 cd "$(dirname "$0")"
@@ -20,7 +20,7 @@ source ../lib.sh
 
 what=${1:-}
 plugin=${PLUGIN:-ms-64k}
-rounds=${ROUNDS:-5}
+rounds=${ROUNDS:-6}
 work=$OUT/micro/$what
 to=${to:-$work/results}
 jar=$work/micro.jar

@@ -42,9 +42,11 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class Source:
-    """Where numbers are from: the data set, how it was measured, of which commits of each build, and on which processors."""
+    """Where numbers are from: the data set, the name in `freshness.CODE` of the code that they depend on, how it was measured, of
+    which commits of each build, and on which processors."""
 
     data: DataSet
+    code: str
     protocol: str
     measured: frozenset[tuple[str, str]]
     processors: frozenset[str]
@@ -55,11 +57,11 @@ class Source:
         at it: where they differ, those that are not fresh are named."""
         states = {}
         for build, commit in self.measured:
-            states.setdefault(freshness.state(commit, self.data.code, frozenset([build])), set()).add(build)
+            states.setdefault(freshness.state(commit, self.code, frozenset([build])), set()).add(build)
         whole = freshness.origin(
             {commit for _, commit in self.measured},
             self.processors,
-            self.data.code,
+            self.code,
             frozenset(build for build, _ in self.measured),
         )
         return dataclasses.replace(whole, state=_told(states) or whole.state)
@@ -175,7 +177,13 @@ class Results:
         rows = data.rows(claim, claim.metric)
         used = rows[rows["build"].isin([build, claim.baseline])]
         measured = used[["build", "commit"]].dropna().itertuples(index=False, name=None)
-        source = Source(data, protocol(claim, data.grid), frozenset(measured), frozenset(used["processor"].dropna()))
+        source = Source(
+            data,
+            data.code(claim.measure),
+            protocol(claim, data.grid),
+            frozenset(measured),
+            frozenset(used["processor"].dropna()),
+        )
         return Answer(key, text, claim.digits, found, source)
 
     def of(self, section: Section) -> list[Answer]:
@@ -199,7 +207,7 @@ class Results:
         if not found:
             return None
         sets = zip(*((one.measured, one.processors) for one in found), strict=True)
-        return Source(found[0].data, found[0].protocol, *(frozenset().union(*each) for each in sets))
+        return Source(found[0].data, found[0].code, found[0].protocol, *(frozenset().union(*each) for each in sets))
 
     def slow(self, *claims: str, builds: Iterable[str] = ()) -> str:
         """What the marks mean that numbers of some claims have, of some builds or of all; empty where none has one."""

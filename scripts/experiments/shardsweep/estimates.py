@@ -13,6 +13,9 @@ from scipy import stats
 
 from shardsweep import analysis, figures, freshness, grid, point, presets, record, report, sweep, tables, thresholds
 
+# The measures that come of runs in ever smaller heaps.
+SEARCHED = ("minheap", "slope")
+
 
 class Claim(BaseModel):
     """One line for each build: what is measured, in which data set, and of which of its cells."""
@@ -76,10 +79,11 @@ class DataSet:
         """What its grid is beside the preset of its name."""
         return presets.beside(self.grid, self.name)
 
-    @cached_property
-    def code(self) -> str:
-        """The name in `freshness.CODE` of the code that its results depend on."""
-        return freshness.PROGRAMS if set(self.table.benchmark) - {"lusearch"} else freshness.COLLECTORS
+    def code(self, measure: str) -> str:
+        """The name in `freshness.CODE` of the code that its results of a claim's measure depend on."""
+        if set(self.table.benchmark) - {"lusearch"}:
+            return freshness.PROGRAMS
+        return freshness.MINHEAPS if measure in SEARCHED else freshness.COLLECTORS
 
     @cached_property
     def noise(self) -> str:
@@ -225,7 +229,7 @@ def _estimate(ratio: analysis.Interval) -> Estimate:
 def _mean(rows: pd.DataFrame, build: str, claim: Claim) -> Estimate | None:
     """Geometric mean of the ratios of all programs, each of which has the mean of its cells that each build ran. The
     interval is that of the mean of the programs' logarithms: the cells of one program are no independent samples. Each
-    program has that of its JVMs."""
+    program has that of its JVMs; where all are too few for a verdict, so is the mean."""
     ratios = analysis.common(analysis.relative(rows, claim.metric, claim.baseline))
     samples = analysis.samples(rows, claim.metric)
     parts = {}
@@ -238,7 +242,8 @@ def _mean(rows: pd.DataFrame, build: str, claim: Claim) -> Estimate | None:
     logs = np.log([part.value for part in parts.values()])
     reach = _reach(len(logs) - 1) * (stats.sem(logs) if len(logs) > 1 else float("nan"))
     value, low, high = (float(each) for each in np.exp([logs.mean(), logs.mean() - reach, logs.mean() + reach]))
-    return Estimate(value, low, high, len(logs), analysis.CONFIDENCE, parts=parts)
+    few = all(part.few for part in parts.values())
+    return Estimate(value, low, high, len(logs), analysis.CONFIDENCE, few=few, parts=parts)
 
 
 def _equal_memory(data: DataSet, claim: Claim, build: str) -> Estimate | None:
@@ -302,7 +307,7 @@ def _at_equal_memory(medians: dict[float, np.ndarray], claim: Claim) -> float:
 
 def protocol(claim: Claim, whole: grid.Grid) -> str:
     """How it was measured, in a few words."""
-    if claim.measure in ("minheap", "slope"):
+    if claim.measure in SEARCHED:
         one = whole.minheap
         again = f", {_count(one.trials, 'more run')} at each size" if one.trials else ""
         return f"{_iterations(one)}, {_count(one.attempts, 'attempt')} at a size{again}, {one.limit} s a run"

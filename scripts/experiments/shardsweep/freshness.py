@@ -60,10 +60,12 @@ _OF_MALLOC = (
     "scripts/building/rivals.sh",
     *_NO_CODE,
 )
-# What was measured: collectors with lusearch alone, or with other programs too; the malloc; the soak, which has other programs.
-COLLECTORS, PROGRAMS, MALLOC, SOAK = "collectors", "programs", "malloc", "soak"
+# What was measured: collectors with lusearch alone, in a given heap or in the least that it runs in, or with other programs too;
+# the malloc; the soak, which has other programs.
+COLLECTORS, MINHEAPS, PROGRAMS, MALLOC, SOAK = "collectors", "minheaps", "programs", "malloc", "soak"
 CODE = {
     COLLECTORS: _OF_COLLECTORS,
+    MINHEAPS: _OF_COLLECTORS,
     PROGRAMS: _OF_COLLECTORS,
     MALLOC: _OF_MALLOC,
     SOAK: (*_OF_COLLECTORS, "scripts/testing/soak"),
@@ -71,14 +73,15 @@ CODE = {
 
 
 class Unmeasured(BaseModel):
-    """A commit whose code nothing runs that was measured of a collector, but for some builds, and for programs other than
-    lusearch if it says so; nor of the malloc if it says so."""
+    """A commit whose code nothing runs that was measured of a collector, but for some builds, and for minheaps, or programs other
+    than lusearch, if it says so; nor of the malloc if it says so."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     commit: str = Field(pattern=r"^[0-9a-f]{40}$")
     why: str
     but_for: frozenset[str] = frozenset()
+    but_for_minheaps: bool = False
     but_for_programs: bool = False
     nor_malloc: bool = False
 
@@ -86,7 +89,7 @@ class Unmeasured(BaseModel):
         """Whether the malloc, or of the collectors one of these builds, or where they are not known any build, runs its code."""
         if of == MALLOC:
             return not self.nor_malloc
-        if of != COLLECTORS and self.but_for_programs:
+        if (of == MINHEAPS and self.but_for_minheaps) or (of in (PROGRAMS, SOAK) and self.but_for_programs):
             return True
         return bool(self.but_for if builds is None else self.but_for & builds)
 

@@ -22,7 +22,7 @@ WORDS = {
 }
 
 
-# What marks a minheap whose next smaller heap was not too small as such, or around which runs took too long.
+# What marks a minheap of a search whose next smaller heap was not too small as such, or around which runs took too long.
 SLOW = {"minheap.by-timeout": "*", "minheap.by-overhead": "+", thresholds.TIMED_OUT: "†"}
 WHY_SLOW = {
     "*": "in the next smaller heap it was too slow for the time limit.",
@@ -95,11 +95,15 @@ def minheap_meaning(estimated: set[bool]) -> str:
 
 
 def marks(table: pd.DataFrame) -> dict[tuple[str, str, int], str]:
-    """The marks of `SLOW` by benchmark, build and threads."""
+    """The marks of `SLOW` by benchmark, build and threads. Where the runs around a minheap tell more than its search did, how
+    that ended says nothing of it."""
     rows = table[table["metric"].isin(list(SLOW)) & (table["value"] > 0)]
+    estimated = thresholds.points(table)
     found: dict[tuple[str, str, int], set[str]] = {}
     for row in rows.itertuples():
-        found.setdefault((row.benchmark, row.build, analysis.thread_key(row.threads)), set()).add(SLOW[row.metric])
+        key = (row.benchmark, row.build, analysis.thread_key(row.threads))
+        if key not in estimated or row.metric == thresholds.TIMED_OUT:
+            found.setdefault(key, set()).add(SLOW[row.metric])
     return {key: each_once(each) for key, each in found.items()}
 
 
@@ -356,6 +360,7 @@ def overheads(table: pd.DataFrame) -> list[Table]:
         return []
     keys = ["build", *analysis.CELL]
     joined = pd.concat({name: each.set_index(keys)["overhead"] for name, each in found.items()}, axis="columns")
+    few = last[last["metric"] == "time.total"].groupby(keys, dropna=False)["value"].count().min() < analysis.FEW
     rows = [
         [row["benchmark"], threads_text(row["threads"]), str(row["heap"]), row["build"],
          *(number(row[name]) for name in found)]
@@ -365,6 +370,11 @@ def overheads(table: pd.DataFrame) -> list[Table]:
         "Median over the smallest median without pauses of any build and heap, of the same benchmark and threads: what "
         "collecting costs at least, barriers and work beside the program included."
     )
+    if few:
+        note += (
+            f" Some of these medians are of fewer than {analysis.FEW} JVMs: the smallest of many such lies below what the work "
+            "costs, so that all numbers here are too large."
+        )
     columns = ["benchmark", "threads", "heap (MiB)", "build", *found]
     return [Table("overheads", "Lower-bound overhead", columns, rows, note)]
 

@@ -4,7 +4,7 @@
 The probability of passing is a logistic function of the heap size h: 1 / (1 + exp(-(h - middle) / width)). Its two
 parameters are those of the largest penalised likelihood (Firth's penalty, half the logarithm of the determinant of
 Fisher's information): without the penalty the width would be 0 where all runs above some size pass and all below fail.
-Intervals are those of the profile likelihood.
+Intervals are those of the profile likelihood, with the penalty and without: with it alone they would leave out steps.
 """
 
 import functools
@@ -59,17 +59,21 @@ PASSED, FAILED, TIMED_OUT = "trial.passed", "trial.failed", "trial.timeout"
 
 
 def points(table: pd.DataFrame) -> dict[tuple[str, str, int], Runs]:
-    """The runs around each minheap that tell of a threshold, by benchmark, build and threads; repeats are pooled."""
+    """The runs around each minheap that tell of a threshold, by benchmark, build and threads; repeats are pooled. A search
+    that broke off has none, whatever runs came before."""
     kinds = [PASSED, FAILED, TIMED_OUT]
     trials = table[table["metric"].isin(kinds)]
+    ended = table[(table["metric"] == "minheap") & table["value"].notna()]
+    minheaps_of = set(zip(ended["benchmark"], ended["build"], map(thread_key, ended["threads"]), strict=True))
     found = {}
     for key, group in trials.groupby(MINHEAP_POINT, sort=False, dropna=False):
         counts = group.pivot_table(index="heap", columns="metric", values="value", aggfunc="sum")
         counts = counts.reindex(columns=kinds).fillna(0).astype(int)
         failed = counts[FAILED] + counts[TIMED_OUT]
-        if can_be_found(counts[PASSED], failed):
-            benchmark, build, threads = key
-            found[benchmark, build, thread_key(threads)] = Runs(
+        benchmark, build, threads = key
+        point = (benchmark, build, thread_key(threads))
+        if point in minheaps_of and can_be_found(counts[PASSED], failed):
+            found[point] = Runs(
                 tuple(map(int, counts.index)), tuple(counts[PASSED]), tuple(failed), int(counts[TIMED_OUT].sum())
             )
     return found
@@ -77,7 +81,7 @@ def points(table: pd.DataFrame) -> dict[tuple[str, str, int], Runs]:
 
 def minheaps(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of minheaps, with the ends of their intervals: those of searches, or for a point whose runs tell of a threshold
-    one of the heap in which half of them pass."""
+    one of the heap in which half of them pass. Where the runs do not bound it, an end is the last heap that was run."""
     rows = table[table["metric"] == "minheap"].copy()
     rows["low"] = rows["high"] = rows["value"]
     keys = pd.Series(
@@ -86,7 +90,8 @@ def minheaps(table: pd.DataFrame) -> pd.DataFrame:
     for key, runs in points(table).items():
         first, *again = rows.index[[each == key for each in keys[rows.index]]]
         half = runs.heap(0.5)
-        ends = (half.estimate if np.isnan(end) else end for end in (half.low, half.high))
+        last = (min(half.estimate, *runs.heaps), max(half.estimate, *runs.heaps))
+        ends = [run if np.isnan(end) else end for end, run in zip((half.low, half.high), last, strict=True)]
         rows.loc[first, ["value", "low", "high"]] = (half.estimate, *ends)
         rows = rows.drop(again)
     return rows
@@ -110,46 +115,62 @@ class Fit:
             lambda at: -self._likelihood(*at), start, method="Nelder-Mead", options={"xatol": 1e-5}
         )
         self._middle, self._log_width = found.x
-        self._highest = -found.fun
+        self._highest = {True: -found.fun, False: self._highest_unpenalised()}
 
     def heap(self, probability: float) -> Interval:
         """The heap in which a run passes with that probability. An end of the interval that the runs do not bound is
         NaN."""
         estimate = self._middle + np.exp(self._log_width) * special.logit(probability)
-        ends = [self._end(probability, estimate, towards) for towards in (-1, 1)]
+        low = min(self._end(probability, estimate, -1, penalised) for penalised in (True, False))
+        high = max(self._end(probability, estimate, 1, penalised) for penalised in (True, False))
+        # No heap is smaller than nothing.
+        ends = (low if low > 0 else float("nan"), high if np.isfinite(high) else float("nan"))
         return Interval(float(estimate), *ends, self.runs)
 
-    def _likelihood(self, middle: float, log_width: float) -> float:
+    def _highest_unpenalised(self) -> float:
+        """The largest likelihood, of the curve that was found or of a step between two heaps."""
+        heaps = np.unique([self._heaps.min() - 1, *self._heaps, self._heaps.max() + 1])
+        between = (heaps[:-1] + heaps[1:]) / 2
+        starts = [(self._middle, self._log_width), *((middle, WIDTHS[0]) for middle in between)]
+        best = max(starts, key=lambda at: self._likelihood(*at, penalised=False))
+        found = optimize.minimize(lambda at: -self._likelihood(*at, penalised=False), best, method="Nelder-Mead")
+        return max(-found.fun, self._likelihood(*best, penalised=False))
+
+    def _likelihood(self, middle: float, log_width: float, penalised: bool = True) -> float:
         if not WIDTHS[0] <= log_width <= WIDTHS[1]:
             return -np.inf
         distance = (self._heaps - middle) / np.exp(log_width)
         likelihood = self._passed @ special.log_expit(distance) + self._failed @ special.log_expit(-distance)
+        if not penalised:
+            return likelihood
         weight = (self._passed + self._failed) * special.expit(distance) * special.expit(-distance)
         away = self._heaps - middle
         determinant = weight.sum() * (weight @ away**2) - (weight @ away) ** 2
         # Rounding can take it below nothing where all weights vanish.
         return likelihood + 0.5 * np.log(max(determinant, 1e-300))
 
-    def _profile(self, probability: float, heap: float) -> float:
+    def _profile(self, probability: float, heap: float, penalised: bool) -> float:
         """The largest likelihood of the curves that pass with the probability at the heap."""
         offset = special.logit(probability)
         best = optimize.minimize_scalar(
-            lambda log_width: -self._likelihood(heap - np.exp(log_width) * offset, log_width),
+            lambda log_width: -self._likelihood(heap - np.exp(log_width) * offset, log_width, penalised),
             bounds=WIDTHS,
             method="bounded",
         )
         return -best.fun
 
-    def _end(self, probability: float, estimate: float, towards: int) -> float:
+    def _end(self, probability: float, estimate: float, towards: int, penalised: bool) -> float:
+        """How far the heap may be from the estimate; without end where the runs do not bound it."""
+
         def above(heap: float) -> float:
-            return self._profile(probability, heap) - (self._highest - FALL)
+            return self._profile(probability, heap, penalised) - (self._highest[penalised] - FALL)
 
         inside, step = estimate, 0.25
+        if above(inside) < 0:
+            return inside
         for _ in range(16):
             outside = inside + towards * step
             if above(outside) < 0:
-                end = float(optimize.brentq(above, *sorted((inside, outside)), xtol=1e-3))
-                # No heap is smaller than nothing.
-                return end if end > 0 else float("nan")
+                return float(optimize.brentq(above, *sorted((inside, outside)), xtol=1e-3))
             inside, step = outside, step * 2
-        return float("nan")
+        return towards * float("inf")

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from shardsweep import catalog, freshness, machine
-from shardsweep.freshness import COLLECTORS, MALLOC, PROGRAMS, SOAK
+from shardsweep.freshness import COLLECTORS, MALLOC, MINHEAPS, PROGRAMS, SOAK
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -70,6 +70,10 @@ def test_commits_that_nothing_measured_runs_make_no_result_stale(repository):
     repository.listed[:] = [freshness.Unmeasured(commit=other, why="a program", but_for_programs=True)]
     states = [repository.state(measured, of) for of in (COLLECTORS, PROGRAMS, SOAK)]
     assert states == ["fresh", "stale", "stale"], "lusearch does not run it"
+    repository.listed[:] = [freshness.Unmeasured(commit=other, why="before an OutOfMemoryError", but_for_minheaps=True)]
+    freshness.state.cache_clear()
+    states = [repository.state(measured, of) for of in (COLLECTORS, MINHEAPS, PROGRAMS)]
+    assert states == ["fresh", "stale", "fresh"], "what runs in a heap that is large enough does not run it"
     repository.commit("policy/notes.md")
     assert repository.state(measured) == "fresh"
     repository.write("policy/measured.rs", "not committed")
