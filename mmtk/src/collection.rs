@@ -37,8 +37,8 @@ pub fn is_beside_mutators() -> bool {
     !IN_PAUSE.load(Ordering::SeqCst)
 }
 
-/// Starts the discovery of references, unless marking has begun in an earlier pause and found some. The VM has a full pause clear
-/// all soft references where it would be out of memory else; one that comes before clears none of them for that.
+/// Starts the discovery of references, unless marking has begun in an earlier pause and found some. Only a full pause clears all soft
+/// references: the VM has it do so where it would be out of memory else.
 fn begin_discovery<const COMPRESSED: bool>() {
     let pause = pause::<COMPRESSED>();
     if pause != abi::PAUSE_FINAL_MARK {

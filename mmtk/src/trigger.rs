@@ -137,12 +137,8 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
         let current = self.current.load(Ordering::Relaxed);
         let pending = PENDING.load(Ordering::Relaxed);
         let occupied = plan.get_reserved_pages() + pending;
-        // A plan that moves objects reserves room for the copy too.
-        let copy = if plan.constraints().moves_objects {
-            pending
-        } else {
-            0
-        };
+        // A plan that reserves room for copies does so for what is allocated next too.
+        let copy = pending.min(plan.get_collection_reserved_pages());
         let mut free = plan.generational().map_or(copy, |_| nursery_room(occupied));
         let mut wishes = Wishes::now();
         if leaves_old_garbage(plan) {

@@ -43,7 +43,7 @@ pub struct FreeListAllocator<VM: VMBinding> {
     context: Arc<AllocatorContext<VM>>,
     /// Whether a collection was run for the present request because there was no address space.
     lacked_addresses: bool,
-    /// Collections that the thread has waited for since it last got memory.
+    /// Collections that were run for the present request because the heap was full.
     in_vain: usize,
 }
 
@@ -253,6 +253,7 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
                 return address(cell.get());
             }
         }
+        self.in_vain = 0;
         self.alloc_slow(size, align, offset)
     }
 

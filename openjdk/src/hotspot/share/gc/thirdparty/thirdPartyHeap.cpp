@@ -172,10 +172,6 @@ void ThirdPartyHeap::gc_threads_do(ThreadClosure* closure) const {
 }
 
 HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_exceeded) {
-  *gc_overhead_limit_was_exceeded = _overhead_limit.fail_allocation();
-  if (*gc_overhead_limit_was_exceeded) {
-    return NULL;
-  }
   Thread* const thread = Thread::current();
   const size_t bytes = size * HeapWordSize;
   const bool hidden = hide_free_memory_from_compiled_code(thread);
@@ -188,6 +184,10 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   }
   if (object != NULL) {
     return (HeapWord*)object;
+  }
+  *gc_overhead_limit_was_exceeded = _overhead_limit.fail_allocation();
+  if (*gc_overhead_limit_was_exceeded) {
+    return NULL;
   }
   const uint64_t refilled_before = ThirdPartyHeapThreadLocalData::refilled_bytes(thread);
   object = allocate_from_plugin(thread, bytes);
@@ -238,13 +238,22 @@ void* ThirdPartyHeap::allocate_from_plugin(Thread* thread, size_t bytes) {
     wait_until_collection_enabled();
     object = plugin()->alloc(mutator, bytes);
   }
-  if (object == NULL && ThirdPartyHeapClassUnloading::is_left_out()) {
+  return object != NULL ? object : make_last_attempts(mutator, bytes);
+}
+
+// Before an OutOfMemoryError, also when the plugin sees without a collection that a request cannot be met. What dead class loaders hold goes
+// before what soft references do.
+void* ThirdPartyHeap::make_last_attempts(ThirdPartyHeapMutator* mutator, size_t bytes) {
+  ThirdPartyHeapOverheadLimit::LastAttempts attempts(&_overhead_limit);
+  void* object = NULL;
+  if (ThirdPartyHeapClassUnloading::is_left_out()) {
     ThirdPartyHeapClassUnloading::request();
     collect(GCCause::_allocation_failure);
     object = plugin()->alloc(mutator, bytes);
   }
   if (object == NULL) {
-    clear_soft_references();
+    _soft_ref_policy.set_should_clear_all_soft_refs(true);
+    collect(GCCause::_allocation_failure);
     object = plugin()->alloc(mutator, bytes);
   }
   if (object == NULL) {
@@ -263,12 +272,6 @@ void* ThirdPartyHeap::allocate_in_critical_region(ThirdPartyHeapMutator* mutator
     fatal("Possible deadlock due to allocating while in jni critical section");
   }
   return object;
-}
-
-// They must have fallen before an OutOfMemoryError, also when the plugin sees without a collection that a request cannot be met.
-void ThirdPartyHeap::clear_soft_references() {
-  _soft_ref_policy.set_should_clear_all_soft_refs(true);
-  collect(GCCause::_allocation_failure);
 }
 
 bool ThirdPartyHeap::can_collect() const {

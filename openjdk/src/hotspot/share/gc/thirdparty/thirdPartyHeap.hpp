@@ -40,12 +40,12 @@ private:
   // Of a heap of that size. Threads that wait for a collection have charged what they need, so that more may be in use.
   size_t used_within(size_t size) const;
   void wait_until_collection_enabled();
-  void clear_soft_references();
   // When JVMTI is about to sample an object, compiled code finds no free memory, so that each allocation comes through mem_allocate.
   bool hide_free_memory_from_compiled_code(Thread* thread);
   // Returns the bytes of the new buffer, which begins at the end of the object that was allocated last.
   size_t refill_buffer(Thread* thread, void* start);
   void* allocate_from_plugin(Thread* thread, size_t bytes);
+  void* make_last_attempts(ThirdPartyHeapMutator* mutator, size_t bytes);
   bool can_collect_for_metadata(JavaThread* thread) const;
   MetaWord* collect_and_allocate_metadata(ClassLoaderMetaspace* metaspace, size_t size, Metaspace::MetadataType mdtype,
                                           GCCause::Cause cause);

@@ -125,6 +125,9 @@ void ThirdPartyHeapCollection::end_full_collection() {
   const bool near_limit = GCCause::is_allocation_failure_gc(_heap->gc_cause()) &&
                           _heap->overhead_limit()->record(_start, _heap->is_full(), _heap->used());
   _heap->soft_ref_policy()->set_should_clear_all_soft_refs(near_limit);
+  if (!_heap->is_full()) {
+    _heap->overhead_limit()->reset();
+  }
 }
 
 // Plans with barriers mark for the collections to come. Of the others, the project's own keep their marks until the next one.

@@ -5,7 +5,6 @@
 #include "gc/shared/gc_globals.hpp"
 #include "gc/thirdparty/thirdPartyHeapOverheadLimit.hpp"
 #include "logging/log.hpp"
-#include "runtime/atomic.hpp"
 
 bool ThirdPartyHeapOverheadLimit::is_futile(const Start& start, const Ticks& end, bool is_full) const {
   const double pause = (end - start._time).seconds();
@@ -18,7 +17,11 @@ bool ThirdPartyHeapOverheadLimit::is_futile(const Start& start, const Ticks& end
 
 bool ThirdPartyHeapOverheadLimit::record(const Start& start, bool is_full, size_t used_after) {
   const Ticks end = Ticks::now();
-  _futile = UseGCOverheadLimit && is_futile(start, end, is_full) ? _futile + 1 : 0;
+  if (!UseGCOverheadLimit || !is_futile(start, end, is_full)) {
+    _futile = 0;
+  } else if (_last_attempts == 0) {
+    _futile++;
+  }
   _last_end = end;
   _used_after_last = used_after;
   if (_futile == 0) {

@@ -5,6 +5,7 @@
 #define SHARE_GC_THIRDPARTY_THIRDPARTYHEAPOVERHEADLIMIT_HPP
 
 #include "memory/allocation.hpp"
+#include "runtime/atomic.hpp"
 #include "utilities/ticks.hpp"
 
 // Ends the death throes of a heap that is full but for a few bytes, where each
@@ -33,11 +34,12 @@ private:
   size_t        _used_after_last;
   uint          _futile;     // collections in a row
   volatile bool _exceeded;   // and no allocation has failed since
+  volatile int  _last_attempts;
 
   bool is_futile(const Start& start, const Ticks& end, bool is_full) const;
 
 public:
-  ThirdPartyHeapOverheadLimit() : _used_after_last(0), _futile(0), _exceeded(false) {}
+  ThirdPartyHeapOverheadLimit() : _used_after_last(0), _futile(0), _exceeded(false), _last_attempts(0) {}
 
   // At the end of a collection. True: the next one is to clear all soft references, as it is the last before the limit.
   bool record(const Start& start, bool is_full, size_t used_after);
@@ -45,8 +47,20 @@ public:
   bool is_exceeded() const { return _exceeded; }
   // True for one allocation each time that the limit has been exceeded.
   bool fail_allocation();
-  // An allocation has failed by itself.
-  void reset() { _exceeded = false; }
+  // An allocation has failed by itself, or a collection has made room.
+  void reset() {
+    _futile = 0;
+    _exceeded = false;
+  }
+
+  // While a request makes its last attempts, one collection follows the other: they say nothing of what the program does.
+  class LastAttempts : public StackObj {
+    ThirdPartyHeapOverheadLimit* const _limit;
+
+  public:
+    explicit LastAttempts(ThirdPartyHeapOverheadLimit* limit) : _limit(limit) { Atomic::inc(&_limit->_last_attempts); }
+    ~LastAttempts() { Atomic::dec(&_limit->_last_attempts); }
+  };
 };
 
 #endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPOVERHEADLIMIT_HPP

@@ -9,6 +9,7 @@
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapDriver.hpp"
+#include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "gc/thirdparty/thirdPartyHeapRoots.hpp"
 #include "gc/thirdparty/thirdPartyHeapThreadLocalData.hpp"
@@ -121,9 +122,12 @@ static void vm_end_weak_roots() {
   }
 }
 
+// The last attempts of a request clear them all. It may be long in coming to those with mmtk's own allocators, which give up after two
+// emergencies between which no thread has got memory: there one of these does it.
 static void vm_soft_reference_policy(int32_t* clear_all, int64_t* clock, int64_t* max_age) {
   ThirdPartyHeap* const heap = ThirdPartyHeap::heap();
-  *clear_all = heap->soft_ref_policy()->should_clear_all_soft_refs();
+  const bool is_emergency = ThirdPartyHeapLoader::plan().manages_pages == 0 && ThirdPartyHeapLoader::plugin()->is_emergency_collection() != 0;
+  *clear_all = is_emergency || heap->soft_ref_policy()->should_clear_all_soft_refs();
   *clock = java_lang_ref_SoftReference::clock();
   *max_age = heap->soft_reference_max_age();
 }
