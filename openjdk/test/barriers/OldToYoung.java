@@ -67,8 +67,8 @@ public class OldToYoung {
                 storeAll(route, holders, round);
             }
             long before = Heap.collections();
-            for (int i = 0; i < 8 && Heap.collections() == before; i++) {
-                Heap.churn(Heap.MIB);
+            for (int i = 0; i < 128 && Heap.collections() == before; i++) {
+                Heap.churn(Heap.MIB / 16);
             }
             if (Heap.collections() == before) {
                 // The nursery is larger.

@@ -5,7 +5,7 @@
  *          find cells for its own.
  * @requires vm.opt.ThirdPartyHeapPlugin ~= "ms-.*"
  * @library /lib
- * @run main/othervm -Xms16m -Xmx16m SmallBesideOthers
+ * @run main/othervm -Xms16m -Xmx16m -XX:-UseGCOverheadLimit SmallBesideOthers
  */
 
 import heap.Check;
@@ -20,9 +20,9 @@ public class SmallBesideOthers {
 
     /**
      * Collections for each refusal: to fill the heap, to unload classes, to throw soft references away, and those that the other thread asks for
-     * meanwhile.
+     * meanwhile, which are the more the later the processor comes back to this one. Without an end they are thousands.
      */
-    private static final int MAX_COLLECTIONS = 40;
+    private static final int MAX_COLLECTIONS = 400;
 
     static volatile Object sink;
     static volatile boolean isFull;

@@ -129,7 +129,7 @@ public class Soak {
         private static void settle() throws InterruptedException {
             for (int i = 0; i < 4; i++) {
                 Heap.collect(1);
-                Thread.sleep(100);
+                Thread.sleep(500);
             }
         }
 

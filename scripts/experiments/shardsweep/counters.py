@@ -33,6 +33,8 @@ THREADS = 12
 HEAP = 200
 # A heap that is too small for a size-small run is one in which it does not end within this many seconds.
 LIMIT = 300
+# Runs in a heap size before it is too small: near the minheap chance has a part.
+ATTEMPTS = 4
 # Where strace writes, in the folder of a run.
 TRACE = "trace"
 # Rounds of the allocating program; what a round costs is what the second number has more.
@@ -173,7 +175,7 @@ def smallest_heap(size: str, threads: int, start: int, least: int = 1) -> float:
             return Outcome.TIMEOUT
         return Outcome.OOM if "OutOfMemoryError" in run.output else Outcome.CRASH
 
-    found = minheap.search(probe, start, 64, 2)
+    found = minheap.search(probe, start, 64, ATTEMPTS)
     if found.minheap is None:
         raise UserError(f"lusearch has no minheap: {found.end}")
     return found.minheap

@@ -330,7 +330,7 @@ def test_a_point_that_is_done_is_told_with_its_minheap(tmp_path, wanted, capfd):
     # Of what was done before, nothing is said anew.
     point.result_file(tmp_path, second).unlink()
     late = json.dumps({"rows": [{"metric": "minheap", "value": 6}]})
-    command = ["sh", "-c", f"sleep 1; echo '{late}' >{point.result_file(tmp_path, second)}"]
+    command = ["sh", "-c", f"sleep 5; echo '{late}' >{point.result_file(tmp_path, second)}"]
     progress.follow(tmp_path, [first, second], subprocess.Popen(command))
     lines = capfd.readouterr().err.splitlines()
     assert [line for line in lines if "MiB" in line] == ["minheap/steady/hotspot-Serial/t2-0: 6 MiB"]

@@ -56,7 +56,7 @@ def test_a_command_that_hangs_is_stopped_at_the_limit():
 
 
 def test_even_one_that_ignores_every_polite_signal():
-    _, end, _ = launch("--limit", "0.5", "--", "sh", "-c", "trap '' QUIT TERM INT; while :; do sleep 0.1; done")
+    _, end, _ = launch("--limit", "2", "--", "sh", "-c", "trap '' QUIT TERM INT; while :; do sleep 0.1; done")
     assert (end["timeout"], end["signal"]) == (True, signal.SIGKILL)
 
 

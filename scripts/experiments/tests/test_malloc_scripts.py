@@ -50,7 +50,7 @@ def blow_up(checkout, tmp_path):
 
 
 def test_what_is_held_is_kept_with_its_origin(blow_up):
-    done, results = blow_up(60, 0)
+    done, results = blow_up(200, 0)
     assert done.returncode == 0, done.stderr
     rows = (results / "blow-up.csv").read_text().splitlines()
     assert rows[0] == "allocator,cells,seconds,resident_kib" and len(rows) > 20
@@ -76,7 +76,7 @@ def test_what_is_not_bounded_or_not_known_replaces_nothing(blow_up, program, sai
 
 
 def test_another_number_of_cells_replaces_nothing(blow_up, tmp_path):
-    done, results = blow_up(60, 0, "5000")
+    done, results = blow_up(200, 0, "5000")
     assert done.returncode == 0, done.stderr
     assert [(file.name, file.read_text()) for file in results.iterdir()] == [("blow-up.csv", "kept")]
     assert "shardsweep,5000," in (tmp_path / "build" / "malloc" / "blow-up.csv").read_text()

@@ -124,12 +124,16 @@ addEventListener("load", async () => {
   const table = [...document.querySelectorAll("table.sortable")].find(one => one.tBodies[0].rows.length > 2);
   const column = place => [...table.tBodies[0].rows].map(one => one.cells[place].textContent);
   const last = table.tHead.rows[0].cells.length - 1;
-  table.tHead.rows[0].cells[last].click();
-  await settled();
-  const up = column(last);
-  table.tHead.rows[0].cells[last].click();
-  await settled();
-  const down = column(last);
+  const header = table.tHead.rows[0].cells[last];
+  const sorted = async order => {
+    header.click();
+    while (header.ariaSort !== order) await new Promise(resolve => setTimeout(resolve, 10));
+    return column(last);
+  };
+  // The module that makes tables sortable may end after the page has loaded.
+  while (!table.classList.contains("dataTable")) await new Promise(resolve => setTimeout(resolve, 10));
+  const up = await sorted("ascending");
+  const down = await sorted("descending");
   const plot = document.querySelector("#panels svg.main-svg").getBoundingClientRect();
   const open = [...document.querySelectorAll("details")].filter(one => one.open).length;
   const wide = [...document.querySelectorAll("#panels > div")].filter(one => one.scrollWidth > innerWidth).length;
