@@ -8,6 +8,7 @@
  */
 
 import heap.Check;
+import heap.Child;
 import heap.Heap;
 import java.lang.ref.SoftReference;
 
@@ -33,11 +34,13 @@ public class RoomOfDeadLoaders {
             thread.start();
         }
         SoftReference<Object> soft = new SoftReference<>(new Object());
+        // Elsewhere a pause may leave so much in use that those fall which have not been used since the one before.
+        boolean isExhaustive = !Child.hasGenerations() && !Child.marksBesideProgram();
         for (int i = 0; i < ROUNDS; i++) {
             new Loaders.Loader(Holder.class).load(Holder.class);
             sink = new byte[30 * Heap.MIB];
             sink = null;
-            Check.that(soft.get() != null, "the soft reference stays");
+            Check.that(soft.get() != null || !isExhaustive, "the soft reference stays");
         }
     }
 }
