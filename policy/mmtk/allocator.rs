@@ -158,11 +158,9 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
             match allocate(self) {
                 Refill::Cell(cell) => {
                     self.lacked_addresses = false;
-                    self.in_vain = 0;
                     return Some(cell);
                 }
                 Refill::Charge { least, .. } if self.is_in_vain(least) => {
-                    self.in_vain = 0;
                     self.out_of_memory(self.tls);
                     return None;
                 }

@@ -21,7 +21,7 @@ public class LargeBesideOthers {
      * Collections for each refusal: to fill the heap, to unload classes, to throw soft references away, and those that the other threads ask for
      * meanwhile, which are the more the later the processor comes back to this one. Without an end they are thousands.
      */
-    private static final int MAX_COLLECTIONS = 400;
+    private static final int MAX_COLLECTIONS = 100;
 
     public static void main(String[] args) throws Exception {
         byte[][] live = new byte[Integer.parseInt(args[1])][Heap.MIB];

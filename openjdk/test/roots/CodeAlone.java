@@ -15,9 +15,9 @@ import java.lang.invoke.MethodType;
 import java.lang.invoke.MutableCallSite;
 
 public class CodeAlone {
-    private static final int ROUNDS = 20;
-    /** Which collections are partial is decided by what they cost, as measured. */
-    private static final int LEAST_PARTIAL = 3;
+    /** Two collections each. Which of them are partial is decided by what they cost, as measured. */
+    private static final int ROUNDS = 100;
+    private static final int LEAST_PARTIAL = 20;
 
     public static void main(String[] args) throws Exception {
         Child.with("-Xmx64m", "-Xbatch", "-XX:-TieredCompilation", "-Xlog:gc", "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifyAfterGC")

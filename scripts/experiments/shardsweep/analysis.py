@@ -313,6 +313,11 @@ def thread_key(threads) -> int:
     return 0 if pd.isna(threads) else int(threads)
 
 
+def point_key(row) -> tuple[str, str, int]:
+    """Benchmark, build and threads of a row of the result table."""
+    return row.benchmark, row.build, thread_key(row.threads)
+
+
 def agree(low: float, high: float) -> bool:
     """Whether two minheaps in MiB, `low` no larger than `high`, differ by at most 1 MiB or 5 %."""
     return bool(high - low <= max(1.0, 0.05 * low))

@@ -193,7 +193,7 @@ def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Esti
 
 def _slow(data: DataSet, own: pd.DataFrame) -> str:
     """The marks of some minheaps, of those that have one."""
-    keys = {(row.benchmark, row.build, analysis.thread_key(row.threads)) for row in own.itertuples()}
+    keys = set(map(analysis.point_key, own.itertuples()))
     return tables.each_once(data.marks[key] for key in keys & data.marks.keys())
 
 

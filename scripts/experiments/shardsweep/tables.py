@@ -72,10 +72,7 @@ def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
                 cells.append(_minheap_cell(values, digits, slow.get(key, ""), why.get(key), theirs.get(key[1:])))
             body.append(cells)
         meaning = minheap_meaning(
-            {
-                (benchmark, row.build, analysis.thread_key(row.threads)) in known
-                for row in of_benchmark.dropna(subset=["value"]).itertuples()
-            }
+            {analysis.point_key(row) in known for row in of_benchmark.dropna(subset=["value"]).itertuples()}
         )
         note = [f"A minheap is {meaning}. Medians over repeats." if meaning else "", *told(body)]
         if theirs:
@@ -101,7 +98,7 @@ def marks(table: pd.DataFrame) -> dict[tuple[str, str, int], str]:
     estimated = thresholds.points(table)
     found: dict[tuple[str, str, int], set[str]] = {}
     for row in rows.itertuples():
-        key = (row.benchmark, row.build, analysis.thread_key(row.threads))
+        key = analysis.point_key(row)
         if key not in estimated or row.metric == thresholds.TIMED_OUT:
             found.setdefault(key, set()).add(SLOW[row.metric])
     return {key: each_once(each) for key, each in found.items()}
@@ -189,7 +186,7 @@ def spread(table: pd.DataFrame) -> list[Table]:
     slow = marks(table)
     rows = [
         [row.benchmark, row.build, threads_text(row.threads), number(row.smallest, 0),
-         number(row.median, 0) + slow.get((row.benchmark, row.build, analysis.thread_key(row.threads)), ""),
+         number(row.median, 0) + slow.get(analysis.point_key(row), ""),
          number(row.largest, 0), str(row.repeats), "yes" if row.agree else "NO"]
         for row in spreads.itertuples()
     ]  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, special, stats
 
-from shardsweep.analysis import CONFIDENCE, MINHEAP_POINT, Interval, thread_key
+from shardsweep.analysis import CONFIDENCE, MINHEAP_POINT, Interval, point_key, thread_key
 
 # How far the penalised likelihood falls from its maximum to the ends of an interval.
 FALL = stats.chi2.ppf(CONFIDENCE, 1) / 2
@@ -64,7 +64,7 @@ def points(table: pd.DataFrame) -> dict[tuple[str, str, int], Runs]:
     kinds = [PASSED, FAILED, TIMED_OUT]
     trials = table[table["metric"].isin(kinds)]
     ended = table[(table["metric"] == "minheap") & table["value"].notna()]
-    minheaps_of = set(zip(ended["benchmark"], ended["build"], map(thread_key, ended["threads"]), strict=True))
+    minheaps_of = set(map(point_key, ended.itertuples()))
     found = {}
     for key, group in trials.groupby(MINHEAP_POINT, sort=False, dropna=False):
         counts = group.pivot_table(index="heap", columns="metric", values="value", aggfunc="sum")
@@ -84,9 +84,7 @@ def minheaps(table: pd.DataFrame) -> pd.DataFrame:
     one of the heap in which half of them pass. Where the runs do not bound it, an end is the last heap that was run."""
     rows = table[table["metric"] == "minheap"].copy()
     rows["low"] = rows["high"] = rows["value"]
-    keys = pd.Series(
-        [(row.benchmark, row.build, thread_key(row.threads)) for row in rows.itertuples()], rows.index, object
-    )
+    keys = pd.Series(list(map(point_key, rows.itertuples())), rows.index, object)
     for key, runs in points(table).items():
         first, *again = rows.index[[each == key for each in keys[rows.index]]]
         half = runs.heap(0.5)
