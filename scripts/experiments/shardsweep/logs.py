@@ -205,6 +205,12 @@ def _iterations(output: str) -> list[Iteration]:
                 reader.begin()
             elif phase["ms"] and reader.running and phase["what"] != "FAILED":
                 found.append(reader.end(len(found) + 1, float(phase["ms"])))
+        elif usage := _USAGE.match(line):
+            reader.said({name: int(value) for name, value in map(str.split, usage["counters"].split(","))})
+        elif latency := _LATENCY.match(line):
+            reader.latencies = _latencies(latency["kinds"])
+        elif reader.has_ended:
+            continue
         elif pause := _PAUSE.match(line):
             reader.pause(pause)
         elif safepoint := _SAFEPOINT.match(line):
@@ -212,10 +218,6 @@ def _iterations(output: str) -> list[Iteration]:
             reader.reaching += int(safepoint["reaching"]) / 1e6
         elif cpu := _PAUSE_CPU.match(line):
             reader.pause_cpu = (reader.pause_cpu or 0.0) + 1000 * (float(cpu["user"]) + float(cpu["system"]))
-        elif usage := _USAGE.match(line):
-            reader.said({name: int(value) for name, value in map(str.split, usage["counters"].split(","))})
-        elif latency := _LATENCY.match(line):
-            reader.latencies = _latencies(latency["kinds"])
     return found
 
 
@@ -253,6 +255,11 @@ class _Reader:
         if self.before:
             # The heap at the start of an iteration is not the one after the collection before it.
             self.heap = self.before["heap"] / 1024
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the benchmark has said what its timed work used, and checks the results of that, which may collect too."""
+        return self.running and bool(self.before and self.after)
 
     def said(self, counters: dict[str, int]) -> None:
         self.after = counters

@@ -57,6 +57,26 @@ def test_what_is_charged_is_from_the_start_of_an_iteration_to_its_end():
     assert first.charged == pytest.approx(64, abs=8)
 
 
+def test_what_is_collected_while_results_are_checked_is_of_no_iteration(tmp_path):
+    text = (LOGS / "usage-serial.log").read_text()
+    work, ended, checked = text.rpartition("===== DaCapo tiny steady PASSED")
+    later = (
+        "[0.500s][info][gc      ] GC(900) Pause Young (Allocation Failure) 15M->1M(19M) 77.000ms\n"
+        "[0.500s][info][gc,cpu  ] GC(900) User=0.50s Sys=0.50s Real=0.08s\n"
+        '[0.500s][info][safepoint   ] Safepoint "GenCollectForAllocation", Time since last: 1 ns, '
+        "Reaching safepoint: 5000000 ns, At safepoint: 1 ns, Total: 80000000 ns\n"
+    )
+    checking = tmp_path / "checking.log"
+    checking.write_text(work + later + ended + checked)
+    (run,) = logs.read(checking)
+    assert run.iterations == read("usage-serial").iterations
+    # Without the line about usage nothing says where the work ends.
+    silent = tmp_path / "silent.log"
+    silent.write_text("".join(line for line in checking.read_text().splitlines(True) if "Shardsweep usage" not in line))
+    (run,) = logs.read(silent)
+    assert run.iterations[-1].collections[-1] == [77.0]
+
+
 def test_safepoints_and_processors_of_an_iteration_are_added_up():
     timed = read("usage-serial").iterations[-1]
     assert (timed.stopped, timed.reaching) == (pytest.approx(18.014176), pytest.approx(0.352546))
