@@ -46,4 +46,4 @@ jtreg: ## OpenJDK's tests and ours: TESTS=full|ci|jdk|path, PLAN=Immix, PLUGIN=s
 	@scripts/testing/jtreg.sh
 
 clean: ## remove build/, with the folders of sweeps in it (downloads and finished JVMs stay in the cache)
-	rm -rf build
+	rm -rf build benchmarks/*/target scripts/testing/jcstress/target

@@ -100,9 +100,14 @@ lock() {
   lock_file "$CACHE/$1.lock"
 }
 
-# source_revision: prints the commit that the checkout is at, marked if files differ from it.
+# source_revision: prints the commit that the checkout is at, marked if files differ from it, or if it has not all of the code.
 source_revision() {
-  git -C "$ROOT" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || echo "no commit"
+  local revision new
+  revision=$(git -C "$ROOT" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null) || { echo "no commit"; return; }
+  # Patches and sources are taken by pattern, in a commit or not.
+  new=$(git -C "$ROOT" ls-files --others --exclude-standard -- benchmarks configs malloc mmtk openjdk policy)
+  [[ ! $new || $revision == *-dirty ]] || revision+=-dirty
+  echo "$revision"
 }
 
 # put_file FROM TO: makes TO equal to FROM; leaves it (and its time stamp) alone where it is already.

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Answers shell scripts' questions about mmtk/builds.toml, the table of plugin builds.
 
-    builds.py names                     the builds that `make plugins` makes
-    builds.py cargo NAME                arguments of `cargo build` that make NAME, one a line
-    builds.py describe NAME REVISION    the JSON that is put beside the plugin
-    builds.py configurations            configs/builds.yml
+builds.py names                     the builds that `make plugins` makes
+builds.py cargo NAME                arguments of `cargo build` that make NAME, one a line
+builds.py describe NAME REVISION    the JSON that is put beside the plugin
+builds.py configurations            configs/builds.yml
 """
+
 import json
 import re
 import sys

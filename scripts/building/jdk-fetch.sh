@@ -29,16 +29,16 @@ fetch_version() {
 }
 
 # Sets VERSION to the version asked for (a Debian version or the start of one: 17.0.19), or else to the newest that the mirror
-# really serves: an index may list a version whose files are gone. The choice stays until the cache goes or another is asked for.
+# really serves: an index may list a version whose files are gone. The choice stays until the cache goes or another is asked for; one that
+# was made without all of the archive's indexes does not, as a newer one may be in those.
 choose_version() {
-  local asked=${1:-} chosen=$CACHE/chosen-version candidate log
+  local asked=${1:-} chosen=$CACHE/chosen-version candidate log whole=yes
   if [[ -z $asked && -e $chosen ]]; then asked=$(<"$chosen"); fi
   for candidate in "$CACHE/downloads/$asked" "$CACHE/downloads/$asked"[+.~-]*; do
     if [[ -n $asked && -d $candidate ]]; then VERSION=${candidate##*/}; return; fi
   done
   say "looking for OpenJDK ${asked:-17} in Debian's archive"
-  write_apt_parts
-  run_logged "$CACHE/log/apt-private-update.log" private_apt apt-get update
+  private_update "$CACHE/log/apt-private-update.log" || whole=
   local -a listed
   mapfile -t listed < <(listed_versions)
   for candidate in "${listed[@]}"; do
@@ -54,7 +54,7 @@ choose_version() {
       fi
     fi
     VERSION=$candidate
-    [[ -n ${1:-} ]] || echo "$VERSION" >"$chosen"
+    [[ -n ${1:-} || ! $whole ]] || echo "$VERSION" >"$chosen"
     return
   done
   die "OpenJDK ${asked:-17} is not to be had from this mirror, which lists: ${listed[*]:-nothing} (logs in $CACHE/log)"

@@ -29,8 +29,8 @@ fetch_3() {
 # fetch_2 TO: the source package of Debian's libmimalloc2.0.
 fetch_2() {
   local files
-  write_apt_parts
-  run_logged "$CACHE/log/apt-private-update.log" private_apt apt-get update
+  # Its index need not be one of those that are missing.
+  private_update "$CACHE/log/apt-private-update.log" || true
   files=$(mktemp -d)
   (cd "$files" && run_logged "$OUT/log/mimalloc2-fetch.log" private_apt apt-get source --download-only --only-source mimalloc)
   mkdir "$1"

@@ -11,7 +11,7 @@ need_rust() {
   local found
   found=$(cargo --version 2>/dev/null | cut -d' ' -f2) || true
   if [[ -z $found ]]; then
-    need_packages rustc-web cargo-web
+    need_packages rustc-web cargo-web ca-certificates
   elif [[ $(printf '%s\n' "$RUST_MINIMUM" "$found" | sort -V | head -n 1) != "$RUST_MINIMUM" ]]; then
     die "cargo $found is older than $RUST_MINIMUM: run \`rustup update\`, or \`apt-get install rustc-web cargo-web\` in place of rustc"
   fi

@@ -24,6 +24,7 @@ rounds=${ROUNDS:-6}
 work=$OUT/micro/$what
 to=${to:-$work/results}
 jar=$work/micro.jar
+measured=("$OUT/jdk/lib/server/libjvm.so" "$OUT/jdk/lib/mmtk/libmmtk_$plugin.so")
 ours=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$plugin")
 
 # measure COLLECTOR VARIANT "JVM_FLAG..." JMH_ARGUMENT...: in the round that it is.
@@ -60,10 +61,14 @@ heaps() {
 [[ $rounds =~ ^[1-9][0-9]*$ ]] || die "ROUNDS is '$rounds': say a whole number of at least 1"
 need_jdk "$OUT/jdk"
 need_plugin "$OUT/jdk" "$plugin"
+[[ ${THREADS:-1 2} =~ ^[1-9][0-9]*(\ [1-9][0-9]*)*$ ]] || die "THREADS is '$THREADS': say whole numbers of at least 1"
 need_packages maven openjdk-17-jdk-headless
 ./venv.sh
+mkdir -p "$OUT/micro"
+lock_file "$OUT/micro/.$what.lock"
 rm -rf "$work"
 mkdir -p "$work"
+begun_with=$(sha256sum "${measured[@]}")
 "$OUT/venv/bin/python" -m shardsweep.machine "$work/machine.json" "$OUT/jdk" "$plugin"
 # A copy, as `make lusearch` cleans that folder. A shell of its own, which ends with the lock.
 (
@@ -72,4 +77,5 @@ mkdir -p "$work"
   cp "$ROOT/benchmarks/micro/target/micro.jar" "$jar"
 )
 for ((round = 1; round <= rounds; round++)); do "$what"; done
+[[ $(sha256sum "${measured[@]}") == "$begun_with" ]] || die "JVM or plugin were built again meanwhile: measure again"
 "$OUT/venv/bin/python" -m shardsweep.micro "$work" "$plugin" "$to"

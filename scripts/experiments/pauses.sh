@@ -12,7 +12,7 @@ need_benchmark "$JDK"
 
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
-run_logged "$WORK/lusearch" "$JDK/bin/java" -XX:+UseThirdPartyHeap -Xmx200m "-Xlog:gc,gc+phases=debug:file=$WORK/log:tags:filecount=0" "$@" \
+run_logged "$OUT/log/pauses.log" "$JDK/bin/java" -XX:+UseThirdPartyHeap -Xmx200m "-Xlog:gc,gc+phases=debug:file=$WORK/log:tags:filecount=0" "$@" \
   -jar "$OUT/lusearch.jar" -n 8 -t 24 lusearch
 
 # A line of a part is `[gc,phases] GC(3) Weak Roots 0.123ms`, with two more blanks before the name of a kind.
@@ -31,6 +31,7 @@ awk '
     printf "| %s | %.3f | %.0f %% |\n", part, sum / pauses, 100 * sum / total
   }
   END {
+    if (!pauses) { print "pauses: error: the run had no pause" >"/dev/stderr"; exit 1 }
     print "| part | ms | of the pause |\n|---|--:|--:|"
     for (i = 1; i <= count; i++) row(parts[i], sum[parts[i]])
     row("the pause, mean of " pauses, total)

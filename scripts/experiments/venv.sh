@@ -14,10 +14,11 @@ venv=$OUT/venv
 stamp=$venv/.complete
 log=$OUT/venv.log
 
-# find_python: prints the path of an interpreter that can make the environment; fails where there is none.
+# find_python: prints the path of an interpreter that can make the environment, PYTHON alone if that is set; fails where there is none.
 find_python() {
-    local candidate
-    for candidate in "${PYTHON:-python3}" python3.11 /usr/bin/python3; do
+    local candidate candidates=(python3 python3.11 /usr/bin/python3)
+    [[ ! ${PYTHON:-} ]] || candidates=("$PYTHON")
+    for candidate in "${candidates[@]}"; do
         if command -v "$candidate" >/dev/null && "$candidate" -c \
             'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             command -v "$candidate"
@@ -61,6 +62,7 @@ flock 9
 if ! complete "$stamp" "$wanted"; then
     say "installing the pinned Python packages into build/venv"
     python=$(find_python) || {
+        [[ ! ${PYTHON:-} ]] || die "PYTHON=$PYTHON is no Python 3.11 or later with venv"
         need_packages python3 python3-venv
         python=$(find_python) || die "no Python 3.11 with venv: point PYTHON at one"
     }

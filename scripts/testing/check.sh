@@ -15,7 +15,7 @@ check() {
     echo "ok: $name"
   else
     FAILURES=$((FAILURES + 1))
-    printf 'FAILED: %s\n%s\n' "$name" "$output" | head -n 20
+    head -n 20 <<<"FAILED: $name"$'\n'"$output"
   fi
 }
 

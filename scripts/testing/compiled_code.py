@@ -8,6 +8,7 @@ that of the stubs. Needs build/jdk and objdump.
     compiled_code.py show PLAN METHOD     prints the code that C2 makes of one method on the build ms-64k, inline allocation and
                                           all, up to the padding before its handlers of exceptions
 """
+
 import itertools
 import re
 import signal
@@ -24,9 +25,15 @@ SOURCE = Path(__file__).with_name("code") / "Sites.java"
 # Class pointers are full words, so that they are seen to be addresses.
 OPTIONS = ["-XX:-UseCompressedClassPointers", "-XX:+UnlockDiagnosticVMOptions"]
 # The program waits while a method is compiled.
-COMPILED = ["-Xbatch", "-XX:CompileThreshold=5000", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Sites::*",
-            "-XX:CompileCommand=inline,Sites$Holder::clone", "-XX:CompileCommand=exclude,Sites::main",
-            "-XX:CompileCommand=print,Sites::*"]
+COMPILED = [
+    "-Xbatch",
+    "-XX:CompileThreshold=5000",
+    "-XX:CompileCommand=quiet",
+    "-XX:CompileCommand=dontinline,Sites::*",
+    "-XX:CompileCommand=inline,Sites$Holder::clone",
+    "-XX:CompileCommand=exclude,Sites::main",
+    "-XX:CompileCommand=print,Sites::*",
+]
 COMPILED_HEADER = r"^Compiled method \(c[12]\) .*Sites::(\w+) .*$"
 # Allocation is a call on both sides, for Epsilon's differs. Both heaps lie below 4 GiB: a compressed pointer is the address.
 EPSILON = ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseEpsilonGC", "-XX:-UseTLAB", "-Xmx256m"]
@@ -37,37 +44,54 @@ STORES = {"storeField", "storeStatic", "storeElement", "compareAndSet", "getAndS
 
 class Part(NamedTuple):
     """A part of a JVM's machine code, in pieces: methods, bytecodes or stubs."""
-    options: list[str]              # have it printed
-    header: str                     # the line before each piece, with its name
-    stores: set[str]                # pieces that have a barrier where the plan has one
-    loads: set[str]                 # those that have one where the plan keeps a snapshot
+
+    options: list[str]  # have it printed
+    header: str  # the line before each piece, with its name
+    stores: set[str]  # pieces that have a barrier where the plan has one
+    loads: set[str]  # those that have one where the plan keeps a snapshot
     unlike: set[str] = frozenset()  # those that differ where the plan has a barrier, without having one
 
 
 # Clones are new, and whether a Reference refers to something does not make that strong. Where there is a barrier, a copy of three
 # elements is a call in C2, of a stub with the barrier; in C1 it always is one. Other stubs save registers for a barrier that they
-# do not have, or are printed with one byte less than they have. Stubs that copy are others with AVX-512, where the processor has it.
+# do not have, or are printed with one byte less than they have. Stubs that copy are others with AVX-512, where there is that.
 STUBS = Part(
-    ["-XX:+PrintStubCode"], r"^StubRoutines::(\w+) \[.*$",
-    {"oop_arraycopy", "oop_disjoint_arraycopy", "checkcast_arraycopy"}, set(),
-    {"oop_arraycopy_uninit", "oop_disjoint_arraycopy_uninit", "unsafe_arraycopy"})
+    ["-XX:+PrintStubCode"],
+    r"^StubRoutines::(\w+) \[.*$",
+    {"oop_arraycopy", "oop_disjoint_arraycopy", "checkcast_arraycopy"},
+    set(),
+    {"oop_arraycopy_uninit", "oop_disjoint_arraycopy_uninit", "unsafe_arraycopy"},
+)
 PARTS = {
     "C1": Part([*COMPILED, "-XX:TieredStopAtLevel=1"], COMPILED_HEADER, STORES, {"referent"}),
     "C2": Part([*COMPILED, "-XX:-TieredCompilation"], COMPILED_HEADER, STORES | {"copy"}, {"referent"}),
     "interpreter": Part(
-        ["-XX:+PrintInterpreter"], r"^(\S.*?)  (?:\d+ \w+  )?\[0x\w+, 0x\w+\] +\d+ bytes$",
+        ["-XX:+PrintInterpreter"],
+        r"^(\S.*?)  (?:\d+ \w+  )?\[0x\w+, 0x\w+\] +\d+ bytes$",
         {"aastore", "putfield", "putstatic", "fast_aputfield", "nofast_putfield"},
-        {f"method entry point (kind = {kind})" for kind in ("java_lang_ref_reference_get", "native", "native_synchronized")}),
+        {
+            f"method entry point (kind = {kind})"
+            for kind in ("java_lang_ref_reference_get", "native", "native_synchronized")
+        },
+    ),
     "stubs": STUBS,
     "stubs without AVX-512": STUBS._replace(options=[*STUBS.options, "-XX:UseAVX=2"]),
 }
-PLANS = {"MarkSweep": lambda part: set(), "StickyMarkSweep": lambda part: part.stores,
-         "ConcurrentMarkSweep": lambda part: part.stores | part.loads}
+PLANS = {
+    "MarkSweep": lambda part: set(),
+    "StickyMarkSweep": lambda part: part.stores,
+    "ConcurrentMarkSweep": lambda part: part.stores | part.loads,
+}
 
 
 def plugin(plan):
     """Options that run a plan of ms-64k."""
-    return ["-XX:+UseThirdPartyHeap", "-XX:ThirdPartyHeapPlugin=ms-64k", f"-XX:ThirdPartyHeapOptions=plan={plan}", "-Xmx64m"]
+    return [
+        "-XX:+UseThirdPartyHeap",
+        "-XX:ThirdPartyHeapPlugin=ms-64k",
+        f"-XX:ThirdPartyHeapOptions=plan={plan}",
+        "-Xmx64m",
+    ]
 
 
 def own_name(name, code):
@@ -84,7 +108,7 @@ def machine_code(output, header):
     """The bytes of each piece of code that is printed behind a header, and of what lies behind it, by name."""
     code = {}
     parts = re.split(header, output, flags=re.M)
-    for name, text in zip(parts[1::2], parts[2::2]):
+    for name, text in zip(parts[1::2], parts[2::2], strict=True):
         _, found, rest = text.partition("[MachCode]")
         lines = re.findall(r"^ *0x[0-9a-f]{16}: ((?:[0-9a-f]+[ |]*)+)$", rest.partition("[/MachCode]")[0], re.M)
         if found and lines:
@@ -97,13 +121,15 @@ def disassemble(code):
     with tempfile.TemporaryDirectory() as folder:
         for number, piece in enumerate(code.values()):
             Path(folder, str(number)).write_bytes(piece)
-        command = ["objdump", "-D", "-b", "binary", "-m", "i386:x86-64", "-M", "intel", "--no-show-raw-insn",
-                   *map(str, range(len(code)))]
+        command = ["objdump", "-D", "-b", "binary", "-m", "i386:x86-64", "-M", "intel", "--no-show-raw-insn"]
+        command += map(str, range(len(code)))
         output = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
     listings = re.split(r"^\d+: +file format binary$", output, flags=re.M)[1:]
     found = [re.findall(r"^ *([0-9a-f]+):\t(.*?) *$", listing, re.M) for listing in listings]
-    return {name: [(int(offset, 16), re.sub(r" +#.*", "", text)) for offset, text in instructions]
-            for name, instructions in zip(code, found, strict=True)}
+    return {
+        name: [(int(offset, 16), re.sub(r" +#.*", "", text)) for offset, text in instructions]
+        for name, instructions in zip(code, found, strict=True)
+    }
 
 
 def normal(instructions):
@@ -130,7 +156,7 @@ def instructions_of(part, options, classes):
 
 def difference(ours, theirs):
     """The first instruction that differs, or None."""
-    for number, pair in enumerate(zip(ours, theirs)):
+    for number, pair in enumerate(zip(ours, theirs, strict=False)):
         if pair[0] != pair[1]:
             return f"instruction {number}: {pair[0]} is not {pair[1]}"
     return None if len(ours) == len(theirs) else f"{len(ours)} instructions are not {len(theirs)}"

@@ -17,6 +17,7 @@ source ./check.sh
 JDK=$OUT/jdk
 MODE=${MODE:-quick}
 TO=${TO:-$OUT/jcstress}
+[[ $MODE =~ ^(sanity|quick|default|tough|stress)$ ]] || die "MODE is '$MODE': say sanity, quick, default, tough or stress"
 need_jdk "$JDK"
 (($#)) || set -- ms-64k:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep} stock:{GenImmix,ConcurrentImmix}
 for run in "$@"; do
@@ -24,11 +25,12 @@ for run in "$@"; do
   need_plugin "$JDK" "${run%:*}"
 done
 ../experiments/venv.sh
-mkdir -p "$TO"
+need_packages maven openjdk-17-jdk-headless
+mkdir -p "$TO" "$OUT/jcstress"
+lock_file "$OUT/jcstress/.lock"
+run_logged "$OUT/log/jcstress.log" mvn --batch-mode --no-transfer-progress -f jcstress/pom.xml clean package
 "$OUT/venv/bin/python" -m shardsweep.machine "$TO/machine.json" "$JDK" --command "MODE=$MODE TESTS=${TESTS:-.} scripts/testing/jcstress.sh $*"
 echo "build,plan,results" >"$TO/runs.csv"
-need_packages maven openjdk-17-jdk-headless
-run_logged "$OUT/log/jcstress.log" mvn --batch-mode --no-transfer-progress -f jcstress/pom.xml clean package
 
 # passes BUILD PLAN: jcstress leaves out a configuration of the JVM that does not start, and says so.
 passes() {

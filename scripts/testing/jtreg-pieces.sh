@@ -71,16 +71,23 @@ summarize() {
   for name in "$@"; do sed -n "s|^FAILED |failed: |p" "$RUN/$name/verdicts"; done
 }
 
-# pieces LIST: prints suite and path of each piece: the lines of the list, or what FOLDERS names of them or below them.
+# pieces LIST: prints suite and path of each piece: the lines of the list, or what FOLDERS names of them or below them. Dies where one
+# of FOLDERS is in none of them.
 pieces() {
-  local suite path folder root
+  local suite path folder root found=" "
   while read -r suite path; do
     [[ ${FOLDERS:-} ]] || echo "$suite $path"
     root=$(suite_folder "$1" "$suite")
     for folder in ${FOLDERS:-}; do
-      if [[ $folder/ == "$path"/* && -e $root/$folder ]]; then echo "$suite $folder"; fi
+      if [[ $folder/ == "$path"/* && -e $root/$folder ]]; then
+        echo "$suite $folder"
+        found+="$folder "
+      fi
     done
   done < <(list_lines "$1")
+  for folder in ${FOLDERS:-}; do
+    [[ $found == *" $folder "* ]] || die "FOLDERS: $(basename "$1") has no $folder"
+  done
 }
 
 # tested: what the verdicts in RUN are on: the digests of the JVM and the plugin, and the options.
@@ -102,7 +109,8 @@ check_tested() {
 
 # run_pieces LIST: runs the pieces of the list that have no verdicts yet, and sums up all of them.
 run_pieces() {
-  local list=$PWD/jtreg/$1.txt suite path test name names=()
+  local list=$PWD/jtreg/$1.txt suite path test name names=() chosen
+  chosen=$(pieces "$list")
   check_tested
   retarget
   while read -r suite path <&3; do
@@ -114,8 +122,7 @@ run_pieces() {
     say "$suite/$path"
     run_part "$RUN/$name" "${OPTIONS[*]}" "$test"
     judge "$RUN/$name" "${test%"/$path"}" "$test"
-  done 3< <(pieces "$list")
-  ((${#names[@]})) || die "FOLDERS=$FOLDERS: $1.txt has none of them"
+  done 3<<<"$chosen"
   summarize "${names[@]}" | tee "$RUN/summary.txt"
   ! grep -q '^failed: ' "$RUN/summary.txt" || die "tests that pass without the third-party heap failed: logs in ${RUN#"$ROOT"/}/*/work"
 }

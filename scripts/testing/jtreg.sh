@@ -59,11 +59,11 @@ run_jtreg() {
 
 run_selected() {
   local asked selected tests status=0
-  rm -rf "$RUN"
   mkdir -p "$RUN"
   retarget
   read -ra asked <<<"${TESTS:-full}"
   selected=$(selected_tests "${asked[@]}")
+  rm -rf "$RUN/work" "$RUN/report"
   mapfile -t tests <<<"$selected"
   build_native "$NATIVE" "$JDK" "${tests[@]}"
   say "${#tests[@]} tests or folders on ${JDK#"$ROOT"/}, plugin $PLUGIN${PLAN:+, plan $PLAN}; results in ${RUN#"$ROOT"/}"

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The machine code of malloc and free in build/libshardsweep_malloc.so. Needs objdump and nm.
 
-    malloc_code.py            tests that the listing in malloc/README.md is that of the library, if the same compiler has made it
-    malloc_code.py show NAME  prints the code of a function, up to the padding behind it
+malloc_code.py            tests that the listing in malloc/README.md is that of the library, if the same compiler has made it
+malloc_code.py show NAME  prints the code of a function, up to the padding behind it
 """
+
 import re
 import subprocess
 import sys
@@ -65,7 +66,9 @@ def test():
     for name in ("malloc", "free"):
         if code(name) != listed(name, readme):
             ours = "\n".join(code(name))
-            sys.exit(f"malloc_code: error: the listing of {name} in malloc/README.md is not that of the library:\n{ours}")
+            sys.exit(
+                f"malloc_code: error: the listing of {name} in malloc/README.md is not that of the library:\n{ours}"
+            )
     print("malloc_code: the listing is that of the library")
 
 

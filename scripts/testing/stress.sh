@@ -3,7 +3,8 @@
 #
 # Hunts for crashes: many short runs of lusearch, which checks its own output, with builds, plans, heap sizes, numbers of threads
 # and options chosen at random, the same choice for the same SEED. A run has to pass; it may run out of memory only in a heap below
-# ENOUGH + ENOUGH_PER_THREAD MiB for each thread. Logs of runs that are not right are kept in build/stress.
+# ENOUGH + ENOUGH_PER_THREAD MiB for each thread. Logs of runs that are not right are kept in build/stress. A hunt that was
+# interrupted goes on where it stopped, with the same command on the same commit.
 # Usage: stress.sh [RUNS]     (default: 200). Variables:
 #   PLANS              builds and plans to choose from, as ms-64k:MarkSweep (default: all that collect, of stock and ms-64k)
 #   TO                 folder for runs.csv, with a line for each run, and machine.json, with machine, commit and command
@@ -43,12 +44,18 @@ COMMAND="SEED=$SEED FIRST=$FIRST HEAP=$HEAP PLANS='${PLANS[*]}'${DEBUG:+ DEBUG=$
 
 [[ $RUNS =~ ^[1-9][0-9]*$ && $FIRST =~ ^[1-9][0-9]*$ && $SEED =~ ^[0-9]+$ ]] ||
   die "RUNS ($RUNS) and FIRST ($FIRST) have to be whole numbers from 1, SEED ($SEED) from 0"
+[[ $HEAP =~ ^[1-9][0-9]*$ && $TIMEOUT =~ ^[1-9][0-9]*$ && $ENOUGH =~ ^[0-9]+$ && $ENOUGH_PER_THREAD =~ ^[0-9]+$ ]] ||
+  die "HEAP ($HEAP) and TIMEOUT ($TIMEOUT) have to be whole numbers from 1, ENOUGH ($ENOUGH) and ENOUGH_PER_THREAD ($ENOUGH_PER_THREAD) from 0"
 need_benchmark "$JDK"
 for run in "${PLANS[@]}"; do
   [[ $run == *:* ]] || die "$run is not a build and a plan, as ms-64k:MarkSweep"
   # The build may be a path.
   [[ -e ${run%:*} ]] || need_plugin "$JDK" "${run%:*}"
+  "$JDK/bin/java" -XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=${run%:*}" "-XX:ThirdPartyHeapOptions=plan=${run##*:}" \
+    -version >/dev/null 2>&1 || die "the JVM does not start with $run"
 done
+mkdir -p "$LOGS"
+lock_file "$LOGS/.lock"
 ../experiments/venv.sh
 
 WORK=$(mktemp -d)
@@ -115,24 +122,28 @@ one() {
   fi
 }
 
+# begin: makes runs.csv and machine.json, unless they are of this command, machine and commit and not at their end.
+begin() {
+  mkdir -p "$TO"
+  "$OUT/venv/bin/python" -m shardsweep.machine "$WORK/machine.json" "$JDK" --command "$COMMAND"
+  if cmp -s "$WORK/machine.json" "$TO/machine.json" && (($(wc -l <"$TO/runs.csv") <= RUNS)); then return; fi
+  echo "run,build,plan,heap_mib,threads,options,seconds,verdict,right" >"$TO/runs.csv"
+  cp "$WORK/machine.json" "$TO/machine.json"
+}
+
 # A function, so that bash has read all of this file before a long run starts and the file may change meanwhile.
 main() {
-  local run failed=0
-  declare -A count=()
-  mkdir -p "$TO"
-  "$OUT/venv/bin/python" -m shardsweep.machine "$TO/machine.json" "$JDK" --command "$COMMAND"
-  echo "run,build,plan,heap_mib,threads,options,seconds,verdict,right" >"$TO/runs.csv"
+  local run failed
+  begin
   for ((run = FIRST; run < FIRST + RUNS; run++)); do
     local started=$SECONDS
+    if grep -q "^$run," "$TO/runs.csv"; then continue; fi
     one "$run"
-    count[$VERDICT]=$((${count[$VERDICT]:-0} + 1))
-    [[ $RIGHT == yes ]] || failed=$((failed + 1))
     echo "$run,$PLUGIN,$PLAN,$HEAP_MIB,$THREAD_COUNT,${OPTIONS[*]:4},$((SECONDS - started)),$VERDICT,$RIGHT" >>"$TO/runs.csv"
     say "run $run, $((SECONDS - started)) s: $VERDICT$([[ $RIGHT == yes ]] || echo " (log in build/stress/run-$run)"): ${OPTIONS[*]:1} -t $THREAD_COUNT"
   done
-  for VERDICT in "${!count[@]}"; do
-    say "$VERDICT: ${count[$VERDICT]}"
-  done
+  tail -n +2 "$TO/runs.csv" | cut -d, -f8 | sort | uniq -c | while read -r count verdict; do say "$verdict: $count"; done
+  failed=$(grep -c ',no$' "$TO/runs.csv" || true)
   say "$((RUNS - failed)) passed, $failed failed"
   ((failed == 0))
 }

@@ -27,6 +27,8 @@ OF_LAUNCHER='^Error: \(Could not create the Java Virtual Machine\|Could not find
 # The C library ends a process so when a new thread first uses a thread-local variable and there is no memory for it, with any collector.
 NO_THREAD_LOCAL_DATA='cannot allocate memory for thread-local data: ABORT'
 need_jdk "$JDK"
+# It may be a path.
+[[ -e $PLUGIN ]] || need_plugin "$JDK" "$PLUGIN"
 [[ $FIRST =~ ^[1-9][0-9]*$ && ${STEP:=1} =~ ^[1-9][0-9]*$ ]] || die "FIRST ($FIRST) and STEP ($STEP) have to be whole numbers from 1"
 WORK=$(mktemp -d)
 GROUP=
@@ -46,7 +48,7 @@ ends_well() {
     return 0
   elif [[ $1 != 1 ]]; then
     reason="ends with exit code $1"
-  elif ! grep -v "$OF_LAUNCHER" "$WORK/log" | grep -qE 'OutOfMemoryError|[Ii]nsufficient memory|[Cc]annot|[Cc]ould not|[Uu]nable to|[Ff]ailed'; then
+  elif ! grep -v "$OF_LAUNCHER" "$WORK/log" | grep -E 'OutOfMemoryError|[Ii]nsufficient memory|[Cc]annot|[Cc]ould not|[Uu]nable to|[Ff]ailed' >/dev/null; then
     reason="does not say what is missing"
   else
     return 0
@@ -63,12 +65,12 @@ run() {
   "$@" >"$WORK/log" 2>&1 </dev/null || STATUS=$?
 }
 
-# fault FUNCTION N: one run in which that call fails.
+# fault FUNCTION N: one run in which that call fails. Where there is none it has to have the right result.
 fault() {
   rm -f "$WORK/mark"
   run env FAULT_FUNCTION="$1" FAULT_AT="$2" FAULT_CALLER="${CALLER:-}" FAULT_MARK="$WORK/mark" LD_PRELOAD="$WORK/fail.so" \
     timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}"
-  ends_well "$STATUS"
+  ends_well "$STATUS" && { [[ -e $WORK/mark ]] || grep -qx "$RIGHT" "$WORK/log" || { echo "no call fails, and its result is wrong"; return 1; }; }
 }
 
 # faults FUNCTION: all of its calls fail, one a run.
@@ -143,10 +145,36 @@ signalled() {
   case $1 in
     KILL) [[ $STATUS == 137 && ! -e $WORK/hs_err ]] ;;
     TERM) [[ $STATUS == 124 && ! -e $WORK/hs_err ]] ;;
-    # The JVM crashes as it is told to, and describes the heap.
-    SEGV) [[ $STATUS == 124 ]] && grep -q '^Heap: third-party heap, plan ' "$WORK/hs_err" ;;
   esac || { echo "exit code $STATUS:"; tail -n 15 "$WORK/log"; return 1; }
 }
+
+# crashed MILLISECONDS: so long after its first result, such a program crashes as it is told to, and describes the heap.
+crashed() {
+  local status=0 job
+  rm -f "$WORK"/hs_err* "$WORK/log"
+  "${COMMAND[@]}" for ever >"$WORK/log" 2>&1 </dev/null &
+  job=$!
+  wait_until grep -qsx "$RIGHT" "$WORK/log"
+  sleep "0.$(printf '%03d' "$1")"
+  kill -SEGV "$job"
+  wait_until has_ended "$job"
+  kill -KILL "$job" 2>/dev/null || true
+  wait "$job" || status=$?
+  # A crash without a core dump ends so.
+  if [[ $status != 1 ]] || ! grep -q '^Heap: third-party heap, plan ' "$WORK/hs_err"; then
+    echo "exit code $status:"
+    tail -n 15 "$WORK/log"
+    return 1
+  fi
+}
+
+# wait_until COMMAND...: returns once the command succeeds, or after TIMEOUT.
+wait_until() {
+  local end=$((SECONDS + TIMEOUT))
+  until "$@" || ((SECONDS > end)); do sleep 0.05; done
+}
+
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
 
 signal() {
   local milliseconds
@@ -155,7 +183,7 @@ signal() {
   done
   for ((milliseconds = 200; milliseconds < 1000; milliseconds += 200)); do
     check "SIGKILL after $milliseconds ms" signalled KILL "$milliseconds"
-    check "SIGSEGV after $milliseconds ms" signalled SEGV "$milliseconds"
+    check "SIGSEGV $milliseconds ms after the first result" crashed "$milliseconds"
   done
 }
 

@@ -41,19 +41,23 @@ at_once() {
 
 test_shell() {
   need_packages shellcheck patch rsync
-  (cd "$ROOT" && shellcheck -x -P SCRIPTDIR scripts/*.sh scripts/*/*.sh malloc/benchmarks/*.sh .ci/run)
+  (cd "$ROOT" && git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck -x -P SCRIPTDIR)
   ./test-jdk-tree.sh
 }
 
 test_lint() {
   local formatter=rustfmt
   ../experiments/venv.sh
-  (cd ../experiments && "$OUT/venv/bin/ruff" check && "$OUT/venv/bin/ruff" format --check)
+  (cd ../experiments && ruffs)
+  (cd .. && ruffs --config experiments/pyproject.toml building testing)
   # rustup has a command of that name without the component too.
   rustfmt --version >/dev/null 2>&1 || { need_packages rustfmt-web; formatter=/usr/bin/rustfmt; }
   (cd "$ROOT" && git ls-files -z '*.rs' | xargs -0 "$formatter" --edition 2021 --check)
   echo "rustfmt: all Rust is formatted"
 }
+
+# ruffs ARGUMENT...: both of ruff's checks.
+ruffs() { "$OUT/venv/bin/ruff" check "$@" && "$OUT/venv/bin/ruff" format --check "$@"; }
 
 test_counters() {
   need_packages valgrind strace
@@ -65,6 +69,7 @@ test_counters() {
 }
 
 test_python-quick() {
+  need_packages python3
   python3 -m unittest discover -s . -p 'test_*.py'
   ../experiments/venv.sh
   (cd ../experiments && "$OUT/venv/bin/python" -m pytest -q -m "not slow")
@@ -103,7 +108,11 @@ test_malloc() { ./test-malloc.sh; }
 
 test_java() {
   need_packages maven openjdk-17-jdk-headless
-  mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" test
+  # A shell of its own, which ends with the lock: `make lusearch` cleans those folders.
+  (
+    lock lusearch
+    mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" test
+  )
 }
 
 test_build() {
@@ -166,6 +175,7 @@ on_plan() {
 
 [[ ${1-} != --quick ]] || { shift; set -- "${QUICK[@]}" "$@"; }
 IFS='+ ' read -ra asked <<<"$*"
+((${#asked[@]} || $# == 0)) || die "no step is named: ${STEPS[*]//+/ } rust-units python-quick"
 for step in "${asked[@]}"; do
   [[ $(type -t "test_$step") == function ]] || die "there is no step '$step': ${STEPS[*]//+/ } rust-units python-quick"
 done

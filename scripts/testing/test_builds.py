@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Tests of builds.py."""
+
 import json
 import subprocess
 import sys
@@ -23,7 +24,9 @@ class Builds(unittest.TestCase):
         self.assertNotIn("malloc-mimalloc3-64kpage", names)
 
     def test_debug_builds_have_their_own_profile(self):
-        self.assertEqual(run("cargo", "stock").stdout.split()[:4], ["--package", "shardsweep-mmtk", "--profile", "release"])
+        self.assertEqual(
+            run("cargo", "stock").stdout.split()[:4], ["--package", "shardsweep-mmtk", "--profile", "release"]
+        )
         arguments = run("cargo", "stock-sanity").stdout.split()
         self.assertEqual(arguments[3:], ["debug-assertions", "--features", "sanity"])
 

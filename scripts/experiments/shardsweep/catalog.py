@@ -60,6 +60,8 @@ class Build:
     files: tuple[Path, ...]
 
 
+# HotSpot's collectors whose pauses are in other lines of its log.
+UNREAD = ("Z", "Shenandoah")
 PATHS = {
     "SHARDSWEEP_JDK": str(ROOT / "build" / "jdk"),
     "LUSEARCH_JAR": str(ROOT / "build" / "lusearch.jar"),
@@ -109,6 +111,8 @@ def _build(loaded: Configuration, name: str, config: str) -> Build:
     plan = _plan(config)
     if plan is None:
         raise UserError(f"configs/builds.yml: build {name} names no plan, as mmtk_gc-MarkSweep and hotspot_gc-G1 do")
+    if plan in UNREAD:
+        raise UserError(f"configs/builds.yml: build {name}: the pauses of {plan} are not read from its log")
     flags = _flags(modifiers)
     plugin = next((flag.removeprefix(PLUGIN_FLAG) for flag in flags if flag.startswith(PLUGIN_FLAG)), None)
     facts = _plugin_facts(runtime.home, plugin)

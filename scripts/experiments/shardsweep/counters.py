@@ -22,7 +22,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shardsweep import catalog, minheap
+from shardsweep import catalog, logs, minheap
 from shardsweep.errors import UserError, last_said
 from shardsweep.files import read_checked
 from shardsweep.logs import Outcome
@@ -173,7 +173,7 @@ def smallest_heap(size: str, threads: int, start: int, least: int = 1) -> float:
             return Outcome.PASSED
         if run.status == -1:
             return Outcome.TIMEOUT
-        return Outcome.OOM if "OutOfMemoryError" in run.output else Outcome.CRASH
+        return Outcome.OOM if logs.OUT_OF_MEMORY.search(run.output) else Outcome.CRASH
 
     found = minheap.search(probe, start, 64, ATTEMPTS)
     if found.minheap is None:

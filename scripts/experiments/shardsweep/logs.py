@@ -56,7 +56,7 @@ class Iteration:
 
 @dataclass
 class Invocation:
-    """One run of the JVM."""
+    """One run of the JVM. `launcher` is all that the launcher says at its end."""
 
     command: list[str]
     outcome: Outcome
@@ -65,18 +65,16 @@ class Invocation:
     statistics: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     peak_kib: int = 0
-    machine: dict[str, float] = field(default_factory=dict)
+    launcher: dict = field(default_factory=dict)
     resident: list[list[float]] = field(default_factory=list)
 
 
-# What the launcher says of a whole run, beside its outcome and peak.
-MACHINE = ("user", "system", "minor", "major", "voluntary", "involuntary", "steal", "others", "probe")
 # What the benchmark says at both ends of an iteration: milliseconds of the processors, page faults, heap in use.
 USAGE = ("user", "system", "minor", "major")
 
 _RUN = re.compile(r"^mkdir -p PLOTTY_WORKAROUND; timedrun; ", re.MULTILINE)
 # A lack of memory outside the Java heap says nothing about the heap's size.
-_OOM = re.compile(
+OUT_OF_MEMORY = re.compile(
     r"java\.lang\.OutOfMemoryError"
     r"(?!: (?:Metaspace|Compressed class space|unable to create|Direct buffer|Cannot reserve))"
     # What HotSpot, and then the plugin heap, say of a heap that they cannot even start in.
@@ -85,11 +83,15 @@ _OOM = re.compile(
 )
 _OVERHEAD = "GC overhead limit exceeded"
 _CRASH = re.compile(
-    r"^# A fatal error has been detected by the Java Runtime Environment:|^.*\bpanicked at .*$", re.MULTILINE
+    # Rust says on the next line why it panicked.
+    r"^# A fatal error has been detected by the Java Runtime Environment:|^.*\bpanicked at .*(?:(?<=:)\n.*)?$",
+    re.MULTILINE,
 )
 _WRONG = re.compile(r"^=====.*\bFAILED\b.*$", re.MULTILINE)
 _CAUSE = re.compile(
-    r"^(?:Error: |Unrecognized |Error occurred |Exception in |Unable to access |Conflicting ).*$", re.MULTILINE
+    r"^(?:Error: |Unrecognized |Error occurred |Exception in |Unable to access |Conflicting "
+    r"|# There is insufficient memory |# Native memory allocation ).*$",
+    re.MULTILINE,
 )
 _PHASE = re.compile(
     r"^=====\s+DaCapo \S+ \S+ (?P<what>starting|completed|PASSED|FAILED)"
@@ -150,7 +152,7 @@ def _invocation(text: str) -> Invocation:
         statistics=_statistics(output),
         seconds=end["seconds"],
         peak_kib=end["peak_kib"],
-        machine={name: end[name] for name in MACHINE if name in end},
+        launcher=end,
         resident=end.get("resident", []),
     )
 
@@ -162,7 +164,7 @@ def _outcome(end: dict, output: str) -> tuple[Outcome, str]:
         return Outcome.CRASH, _crash_line(output) or f"ended by signal {end['signal']}"
     if crash := _crash_line(output):
         return Outcome.CRASH, crash
-    if oom := _OOM.search(output):
+    if oom := OUT_OF_MEMORY.search(output):
         line = _line_at(output, oom.start())
         return Outcome.OVERHEAD if _OVERHEAD in line else Outcome.OOM, line
     if end["exit"] is not None and 128 < end["exit"] < 128 + signal.NSIG:
@@ -184,7 +186,7 @@ def _crash_line(output: str) -> str | None:
         # The line after the announcement names the signal or the failed assertion.
         reasons = [line.strip("# ") for line in output[crash.end() :].splitlines() if line.strip("# ")]
         return reasons[0] if reasons else "fatal error of the JVM"
-    return crash.group().strip()
+    return " ".join(crash.group().split())
 
 
 def _line_at(text: str, position: int) -> str:
@@ -301,7 +303,8 @@ def _statistics(output: str) -> dict[str, float]:
     footer = output.find(MMTk_FOOTER, header)
     if header < 0 or footer < 0:
         return {}
-    names, values = output[header:footer].splitlines()[1:3]
+    # A JVM logs among them.
+    names, values = [line for line in output[header:footer].splitlines() if not line.startswith("[")][1:3]
     read = {name: float(value) for name, value in zip(names.split(), values.split(), strict=True)}
     # The smallest and largest of nothing are infinite.
     return {name: value for name, value in read.items() if math.isfinite(value)}

@@ -53,9 +53,9 @@ def _processor(machine: dict, *facts: str) -> str:
     return " ".join([machine["processor"], *known])
 
 
-def record(file: Path, builds: list[str], suites: list[str]) -> None:
+def record(file: Path, builds: list[str], suites: list[str], settings: dict[str, str]) -> None:
     """Writes the facts as JSON, unless a first start of the same sweep already did. The machine is this one, until it
-    is known where the points were measured."""
+    is known where the points were measured. The settings are variables that change what a run does."""
     if file.exists():
         return
     chosen = catalog.choose(list(dict.fromkeys(builds)))
@@ -64,6 +64,8 @@ def record(file: Path, builds: list[str], suites: list[str]) -> None:
         "java": _java(),
         "revision": revision(),
         "packages": {name: version(name) for name in PACKAGES},
+        "settings": settings,
+        "configurations": {file.name: digest(file) for file in sorted(catalog.CONFIGS.glob("*.yml"))},
         "jars": {suite: digest(catalog.jar(suite)) for suite in dict.fromkeys(suites)},
         "builds": {
             build.name: {
@@ -138,20 +140,26 @@ def _java() -> str:
 
 # What is made of measurements, which is replaced while they are recorded.
 _BUT_RESULTS = (":!results", ":!README.md")
+# Of what no commit has, what is measured.
+_CODE = ("benchmarks", "configs", "malloc", "mmtk", "openjdk", "policy")
 
 
 def revision() -> str:
-    """The commit that is checked out, with all its digits; ends with -dirty if something other than results was changed."""
+    """The commit that is checked out, with all its digits; ends with -dirty if something other than results was changed, or
+    there is code that it has not."""
     git = ["git", "-C", str(catalog.ROOT)]
     try:
         head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
         compare = [*git, "diff", "--quiet", "HEAD", "--", ".", *_BUT_RESULTS]
         changed = subprocess.run(compare, capture_output=True, check=False)
+        new = subprocess.run(
+            [*git, "ls-files", "--others", "--exclude-standard", "--", *_CODE], capture_output=True, check=False
+        )
     except FileNotFoundError:
         return "unknown"
     if head.returncode != 0:
         return "unknown"
-    return head.stdout.strip() + ("-dirty" if changed.returncode != 0 else "")
+    return head.stdout.strip() + ("-dirty" if changed.returncode != 0 or new.stdout else "")
 
 
 def short(revision: str, digits: int) -> str:

@@ -36,7 +36,9 @@ ELSEWHERE = "choose another folder with --folder, or remove it"
 class _Facts(BaseModel):
     """What machine.json has to have."""
 
+    machine: dict
     libraries: dict[str, str]
+    programs: dict[str, str] = {}
 
 
 def mend(folder: Path) -> None:
@@ -81,10 +83,21 @@ def check(folder: Path, rows: pd.DataFrame, operations: dict[str, int], librarie
         if not rows.empty:
             raise UserError(f"{folder} has no {FACTS}, so that nothing says what its runs are of: {ELSEWHERE}")
         return
-    known = read_checked(folder / FACTS, _Facts).libraries
-    others = [name for name, library in digests(libraries).items() if known.get(name) != library]
+    known = read_checked(folder / FACTS, _Facts)
+    others = [name for name, library in digests(libraries).items() if known.libraries.get(name) != library]
     if others:
         raise UserError(f"{folder} was measured with other libraries, by name {', '.join(others)}: {ELSEWHERE}")
+    before, now = map(machine.exact_processor, (known.machine, machine.host()))
+    if before != now:
+        raise UserError(f"{folder} was measured on {before}, not {now}: {ELSEWHERE}")
+
+
+def check_programs(folder: Path, programs: dict[str, Path]) -> None:
+    """Raises UserError unless these programs are those that the folder was measured with, as far as it says."""
+    known = read_checked(folder / FACTS, _Facts).programs
+    others = [name for name, program in programs.items() if known.get(name, "") != machine.digest(program)]
+    if known and others:
+        raise UserError(f"{folder} was measured with other programs, by name {', '.join(others)}: {ELSEWHERE}")
 
 
 def check_covers(folder: Path, kept: Path) -> None:
@@ -111,10 +124,13 @@ def digests(libraries: dict[str, str]) -> dict[str, str]:
     }
 
 
-def keep_facts(folder: Path, libraries: dict[str, str]) -> None:
+def keep_facts(folder: Path, libraries: dict[str, str], programs: dict[str, Path]) -> None:
     """Writes on what and with what the folder is measured, unless it is said already."""
     if not (folder / FACTS).exists():
-        what = {"machine": machine.host(), "revision": machine.revision(), "libraries": digests(libraries)}
+        what = {
+            "machine": machine.host(), "revision": machine.revision(), "libraries": digests(libraries),
+            "programs": {name: machine.digest(program) for name, program in programs.items()},
+        }  # fmt: skip
         write_whole(folder / FACTS, json.dumps(what, indent=1) + "\n")
 
 

@@ -145,7 +145,10 @@ def measure(options: argparse.Namespace) -> bool:
     _check(options)
     options.folder.mkdir(parents=True, exist_ok=True)
     with locked(options.folder, "measurement"):
-        malloc_runs.keep_facts(options.folder, libraries)
+        programs = {name: options.programs_in / name for name in ("measure", *OPERATIONS)}
+        programs = {name: file for name, file in programs.items() if file.is_file()}
+        malloc_runs.keep_facts(options.folder, libraries, programs)
+        malloc_runs.check_programs(options.folder, programs)
         return _run_missing(options, libraries, end)
 
 

@@ -41,18 +41,31 @@ def measure(folder: Path, point: Point, whole: Grid) -> dict:
         if build.missing:
             raise UserError(f"build {build.name}: {build.missing}")
     if isinstance(experiment, Minheap):
-        rows, notes = _minheap(folder, point, experiment, builds[0])
+        rows, notes = _minheap(folder, point, whole, builds[0])
     else:
         heap = point.heap or _multiple(folder, whole, point)
-        rows, notes = _performance(folder, point, experiment, builds, heap)
+        rows, notes = _performance(folder, point, whole, builds, heap)
     return {"point": dataclasses.asdict(point), "machine": machine.host(), "rows": rows, "notes": notes}
 
 
-def _minheap(folder: Path, point: Point, experiment: Minheap, build: Build) -> tuple[list, list]:
-    notes = []
+def _run(folder: Path, point: Point, whole: Grid, builds: list[Build], heap: int, attempt: int = 0) -> list[Run]:
+    """As `probe.run`. Raises UserError where a build has meanwhile put other files in the place of those that the sweep began
+    with, and keeps no log of that: once they are back, it would be taken for a result."""
+    runs = probe.run(folder, point, whole.experiments()[point.experiment], builds, heap, attempt)
+    try:
+        inputs.check_unchanged(folder, whole)
+    except UserError:
+        for run in runs:
+            (folder / run.log).unlink(missing_ok=True)
+        raise
+    return runs
+
+
+def _minheap(folder: Path, point: Point, whole: Grid, build: Build) -> tuple[list, list]:
+    experiment, notes = whole.experiments()[point.experiment], []
 
     def attempt(heap: int, number: int) -> Outcome:
-        run = probe.run(folder, point, experiment, [build], heap, number)[0]
+        run = _run(folder, point, whole, [build], heap, number)[0]
         if run.invocation.outcome not in (Outcome.PASSED, *minheap.TOO_SMALL):
             notes.append(_note(run, point, experiment, heap))
         return run.invocation.outcome
@@ -130,12 +143,10 @@ def _minheap_in(file: Path) -> int | None:
     return next(row["value"] for row in read_result(file)["rows"] if row["metric"] == "minheap")
 
 
-def _performance(
-    folder: Path, point: Point, experiment: Experiment, builds: list[Build], heap: int
-) -> tuple[list, list]:
-    rows, notes = [], []
+def _performance(folder: Path, point: Point, whole: Grid, builds: list[Build], heap: int) -> tuple[list, list]:
+    experiment, rows, notes = whole.experiments()[point.experiment], [], []
     in_turn = probe.order(point, builds)
-    for place, run in enumerate(probe.run(folder, point, experiment, in_turn, heap)):
+    for place, run in enumerate(_run(folder, point, whole, in_turn, heap)):
         keys = {**_keys(run.build, point, experiment), "heap": heap}
         rows.append({**keys, "iteration": 0, "metric": "order", "value": place, "unit": "place"})
         # Sampling costs a little time: what a sampled run took is not to be compared with the others.
@@ -204,9 +215,9 @@ def _rows(run: Invocation, keys: dict) -> list[dict]:
         return rows
     rows.append({**whole, "metric": "resident.peak", "value": run.peak_kib / 1024, "unit": "MiB"})
     rows.append({**whole, "metric": "time.process", "value": run.seconds * 1000, "unit": "ms"})
-    for name, value in run.machine.items():
-        metric, unit, factor = PROCESS[name]
-        rows.append({**whole, "metric": metric, "value": value * factor, "unit": unit})
+    for name, (metric, unit, factor) in PROCESS.items():
+        if name in run.launcher:
+            rows.append({**whole, "metric": metric, "value": run.launcher[name] * factor, "unit": unit})
     for iteration in run.iterations:
         for metric, value, unit in _measures(iteration):
             rows.append({**keys, "iteration": iteration.number, "metric": metric, "value": value, "unit": unit})
@@ -270,8 +281,6 @@ def main(arguments: list[str] | None = None) -> int:
             raise UserError(f"{folder / GRID_FILE} has no point {wanted}")
         inputs.check_unchanged(folder, whole)
         result = measure(folder, point, whole)
-        # A build that has ended meanwhile has put other files there.
-        inputs.check_unchanged(folder, whole)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps(result, indent=1))
     except UserError as error:

@@ -20,9 +20,9 @@ RESERVED = ("archive", "malloc", "micro", "soak")
 def record(name: str, folders: list[Path], results: Path = RESULTS) -> Path:
     """Replaces the data set `name` by what the folders of sweeps hold, and returns its folder.
 
-    Each sweep is a sitting. All of them are at their end, are of one grid, and were measured on one kind of processor,
-    JVM, jar and commit of each build: samples of others are not to be pooled. Raises UserError where they are not, have no
-    results, or are of a build that has no commit.
+    Each sweep is a sitting. All of them are at their end, are of one grid, and were measured on one kind of machine, with one
+    JVM, jar and commit of each build, in the same heaps, and with the same settings: samples of others are not to be pooled.
+    Raises UserError where they are not, have no results, or are of a build that has no commit.
     """
     target = _target(name, results)
     whole = _grid(folders)
@@ -92,7 +92,17 @@ def _pooled(folders: list[Path]) -> tuple[pd.DataFrame, list[dict]]:
         before += int(table["invocation"].max()) + 1
         notes += said
     pooled = pd.concat(tables, ignore_index=True).astype(tidy.ALL)
+    _check_heaps(pooled)
     return pooled.sort_values(tidy.SORT, kind="stable", ignore_index=True), notes
+
+
+def _check_heaps(table: pd.DataFrame) -> None:
+    """Raises UserError where a multiple of the minheap is of two minheaps."""
+    for (benchmark, factor), rows in table.dropna(subset=["factor", "heap"]).groupby(["benchmark", "factor"]):
+        for _, heaps in rows.groupby("threads", dropna=False)["heap"]:
+            if heaps.nunique() > 1:
+                both = " and ".join(f"{heap:.0f} MiB" for heap in sorted(heaps.unique()))
+                raise UserError(f"{factor:g} times the minheap of {benchmark} are {both}: not to be pooled")
 
 
 def _check_committed(facts: list[dict]) -> None:
@@ -107,10 +117,16 @@ def _check_alike(facts: list[dict]) -> None:
     """Raises UserError where sweeps were measured on or with different things, and names the first of these."""
     found: dict[str, set[str]] = {}
     for one in facts:
-        found.setdefault("processors", set()).update(map(machine.exact_processor, one["machines"]))
+        for each in one["machines"]:
+            found.setdefault("processors", set()).add(machine.exact_processor(each))
+            found.setdefault("numbers of processors", set()).add(str(each.get("processors", "unknown")))
+            found.setdefault("modes of huge pages", set()).add(each.get("huge pages", "unknown"))
         found.setdefault("java", set()).add(" ".join(one["java"].split()))
-        for suite, digest in one.get("jars", {}).items():
-            found.setdefault(f"jars of suite {suite}", set()).add(digest)
+        settings = (f"{name}={value}" for name, value in one.get("settings", {}).items())
+        found.setdefault("settings", set()).add(" ".join(settings) or "none")
+        for kind, what in (("jars", "jars of suite"), ("configurations", "configurations")):
+            for name, digest in one.get(kind, {}).items():
+                found.setdefault(f"{what} {name}", set()).add(digest)
         for name, build in one["builds"].items():
             found.setdefault(f"revisions of {name}", set()).add(build.get("revision") or "none")
             found.setdefault(f"JVMs of {name}", set()).add(build.get("jvm") or "unknown")

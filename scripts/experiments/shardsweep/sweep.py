@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from shardsweep import catalog, grid, inputs, logs, machine, point, progress, tidy
+from shardsweep import catalog, grid, inputs, logs, machine, point, probe, progress, tidy
 from shardsweep.errors import UserError, last_said
 from shardsweep.files import locked, read_checked, read_yaml, write_whole
 from shardsweep.grid import Grid, Point
@@ -114,7 +114,7 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
     points = grid.points(whole)
     with locked(folder, "sweep") as held:
         suites = [experiment.suite for experiment in whole.experiments().values()]
-        machine.record(folder / MACHINE, whole.builds(), suites)
+        machine.record(folder / MACHINE, whole.builds(), suites, probe.settings())
         _forget_failures(folder, points)
         # To jobs that run elsewhere, Snakemake sends only what is in its working directory.
         shutil.copyfile(WORKFLOW / "Snakefile", folder / "Snakefile")

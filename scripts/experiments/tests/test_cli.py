@@ -136,6 +136,8 @@ def test_without_a_python_the_environment_needs_the_packages_of_debian(checkout,
     packages = "apt-get install --no-install-recommends python3 python3-venv"
     assert done.returncode == 1
     assert done.stderr == f"venv: error: Debian packages are missing; have root run: {packages}\n"
+    done = call(script, PYTHON="/no/such")
+    assert (done.returncode, done.stderr) == (1, "venv: error: PYTHON=/no/such is no Python 3.11 or later with venv\n")
 
 
 def test_what_clusters_need_is_added_to_the_environment_once(checkout, tmp_path):

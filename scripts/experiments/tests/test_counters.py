@@ -77,6 +77,11 @@ def test_the_minheap_is_the_smallest_heap_that_passes(java):
     assert counters.smallest_heap("small", 12, 6) == 9
 
 
+def test_a_heap_in_which_the_jvm_cannot_start_is_too_small(java):
+    java('[ $heap -ge 3 ] || { echo "Error: -Xmx$((heap * 1024))k is too small"; exit 1; }')
+    assert counters.smallest_heap("small", 12, 6) == 3
+
+
 def test_what_is_smaller_than_on_record_is_not_tried_with_many_threads(java, monkeypatch, tmp_path):
     tried = tmp_path / "tried"
     record = {"minheap-48": counters.Counter(counts="MiB", value=11, tolerance=0)}

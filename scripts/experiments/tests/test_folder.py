@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from shardsweep import catalog, cli, files, grid, inputs, machine, point, probe, progress, sweep
+from shardsweep import catalog, cli, files, grid, inputs, logs, machine, point, probe, progress, sweep
 from shardsweep.errors import UserError
 
 CONTENT = {"minheap": {"benchmarks": ["steady"], "builds": ["hotspot-Serial"], "threads": [1, 2]}}
@@ -76,8 +76,8 @@ def test_a_disk_that_is_full_when_the_machine_is_recorded_leaves_no_half_of_it(t
     with monkeypatch.context() as patched:
         fails_at(patched, "machine.json")
         with pytest.raises(OSError, match="No space left"):
-            machine.record(file, ["hotspot-Serial"], ["shardsweep"])
-    machine.record(file, ["hotspot-Serial"], ["shardsweep"])
+            machine.record(file, ["hotspot-Serial"], ["shardsweep"], {})
+    machine.record(file, ["hotspot-Serial"], ["shardsweep"], {})
     facts = json.loads(file.read_text())
     assert facts["machines"] == [machine.host()]
     of_processor = {"processor", "family", "model", "stepping", "processors", "clock"}
@@ -88,9 +88,12 @@ def test_a_disk_that_is_full_when_the_machine_is_recorded_leaves_no_half_of_it(t
 def test_the_jars_of_a_sweep_are_recorded_by_their_digest(tmp_path, monkeypatch):
     monkeypatch.setattr(machine, "_java", lambda: "17")
     (tmp_path / "bench.jar").write_bytes(b"a jar")
-    machine.record(tmp_path / "machine.json", ["hotspot-Serial"], ["shardsweep", "shardsweep"])
-    jars = json.loads((tmp_path / "machine.json").read_text())["jars"]
-    assert jars == {"shardsweep": hashlib.sha256(b"a jar").hexdigest()}
+    machine.record(tmp_path / "machine.json", ["hotspot-Serial"], ["shardsweep", "shardsweep"], {"MMTK_THREADS": "1"})
+    facts = json.loads((tmp_path / "machine.json").read_text())
+    assert facts["jars"] == {"shardsweep": hashlib.sha256(b"a jar").hexdigest()}
+    assert facts["settings"] == {"MMTK_THREADS": "1"}
+    base = catalog.CONFIGS / "base.yml"
+    assert facts["configurations"][base.name] == hashlib.sha256(base.read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize(("text", "mode"), [("always [madvise] never\n", "madvise"), ("\n", "unknown")])
@@ -132,6 +135,7 @@ def test_a_dry_run_refuses_the_folder_of_another_grid_and_writes_nothing(tmp_pat
 @pytest.mark.parametrize("name", ["MMTK_THREADS", "SHARDSWEEP_RESET_DELAY"])
 def test_results_depend_on_configurations_and_on_the_variables_that_runs_get(tmp_path, wanted, monkeypatch, name):
     before = inputs.of(wanted)
+    assert {str(file) for file in (Path(logs.__file__), Path(probe.__file__))} < set(before)
     assert {str(file) for file in catalog.CONFIGS.glob("*.yml")} < set(before)
     sweep.prepare(tmp_path / "out", wanted)
     monkeypatch.setenv(name, "1")
@@ -144,24 +148,28 @@ def test_results_depend_on_configurations_and_on_the_variables_that_runs_get(tmp
 def test_a_point_is_not_of_a_jvm_that_took_the_place_of_the_one_the_sweep_began_with(
     tmp_path, home, wanted, monkeypatch, capsys, when
 ):
-    out, file, measured = tmp_path / "out", tmp_path / "result.json", []
+    out, file = tmp_path / "out", tmp_path / "result.json"
+    log = out / "logs" / "run.log.gz"
     sweep.prepare(out, wanted)
     monkeypatch.chdir(out)
 
-    def build(*_):
+    def build():
         (home / "lib" / "server" / "libjvm.so").write_text("another")
-        return {}
 
-    def measure(*_):
-        measured.append(when)
-        return build()
+    def run(folder, point, experiment, builds, *_):
+        log.parent.mkdir()
+        log.touch()
+        build()
+        return [probe.Run(builds[0], None, log.relative_to(out))]
 
-    monkeypatch.setattr(point, "measure", measure)
+    monkeypatch.setattr(probe, "run", run)
     if when == "before":
         build()
     assert point.main([grid.points(wanted)[0].id, str(file)]) == 1
     assert "libjvm.so has changed since the sweep began: sweep again" in capsys.readouterr().err
-    assert not file.exists() and len(measured) == (when == "meanwhile")
+    assert not file.exists() and log.parent.exists() == (when == "meanwhile")
+    # With the first JVM in its place again it would be a result.
+    assert not log.exists()
 
 
 def test_a_point_may_be_measured_where_files_lie_elsewhere(tmp_path, wanted, monkeypatch):
@@ -389,6 +397,11 @@ def test_without_git_the_revision_is_unknown(monkeypatch, tmp_path):
 def test_a_build_without_a_plan_is_named(config):
     with pytest.raises(UserError, match=r"configs/builds\.yml: build odd names no plan, as mmtk_gc-MarkSweep"):
         catalog._build(catalog.configuration(), "odd", config)
+
+
+def test_a_collector_whose_pauses_are_not_read_is_refused():
+    with pytest.raises(UserError, match=r"configs/builds\.yml: build odd: the pauses of Z are not read from its log"):
+        catalog._build(catalog.configuration(), "odd", "jdk|common|hotspot_gc-Z")
 
 
 @pytest.mark.parametrize(

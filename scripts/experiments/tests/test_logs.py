@@ -39,6 +39,32 @@ def test_every_way_to_end_is_told_apart(name, outcome, detail):
     assert run.detail.startswith(detail)
 
 
+@pytest.mark.parametrize(
+    ("said", "outcome", "detail"),
+    [
+        (
+            "#\n# There is insufficient memory for the Java Runtime Environment to continue.\n# Native memory\nEND.",
+            Outcome.ERROR, "exit code 1: # There is insufficient memory for the Java Runtime Environment to continue.",
+        ),
+        (
+            "thread 'main' panicked at policy/src/x.rs:10:5:\na free cell is marked\nnote: run",
+            Outcome.CRASH, "thread 'main' panicked at policy/src/x.rs:10:5: a free cell is marked",
+        ),
+        ("thread 'main' panicked at 'no', x.rs:10:5\nnote", Outcome.CRASH, "thread 'main' panicked at 'no', x.rs:10:5"),
+    ],
+)  # fmt: skip
+def test_why_a_jvm_ended_is_told(said, outcome, detail):
+    end = {"timeout": False, "signal": None, "exit": 1, "seconds": 1}
+    assert logs._outcome(end, said) == (outcome, detail)
+
+
+def test_a_line_of_the_jvm_among_statistics_is_none_of_them():
+    lines = [logs.MMTk_HEADER, "GC\ttime.other", "7\t1.5", logs.MMTk_FOOTER]
+    for place in range(1, 4):
+        output = "\n".join([*lines[:place], "[0.1s][info][safepoint] Safepoint", *lines[place:]])
+        assert logs._statistics(output) == {"GC": 7, "time.other": 1.5}
+
+
 def test_collections_belong_to_the_iteration_they_happened_in():
     run = read("passed-serial")
     assert [(each.number, each.milliseconds) for each in run.iterations] == [(1, 78), (2, 32)]

@@ -131,6 +131,23 @@ def test_results_of_other_libraries_are_kept_apart(measure, tmp_path, capsys):
     assert "was measured with other libraries" in capsys.readouterr().err
 
 
+def test_results_of_other_programs_and_machines_are_kept_apart(measure, tmp_path, capsys):
+    run, folder = measure
+    (tmp_path / "cfrac").write_text("one")
+    arguments = ("--rounds", "1", *POINT)
+    assert run(*arguments) == 0
+    assert run(*arguments) == 0
+    (tmp_path / "cfrac").write_text("another")
+    assert run(*arguments) == 1
+    assert "was measured with other programs, by name cfrac: choose" in capsys.readouterr().err
+    (tmp_path / "cfrac").write_text("one")
+    facts = json.loads((folder / "machine.json").read_text())
+    facts["machine"]["stepping"] = "77"
+    (folder / "machine.json").write_text(json.dumps(facts))
+    assert run(*arguments) == 1
+    assert " stepping 77, not " in capsys.readouterr().err
+
+
 def test_a_program_that_says_something_else_is_an_error(measure, tmp_path, capsys):
     run, _ = measure
     (tmp_path / "measure").write_text('#!/bin/sh\necho "on $1"\necho "1 1 1 1" >&2\n')
@@ -213,10 +230,10 @@ def test_a_run_is_measured_once(measure, capsys):
 def test_what_a_program_said_is_compared_after_an_interruption_too(measure, tmp_path, capsys):
     run, folder = measure
     assert run("--rounds", "1", *POINT) == 0
-    (tmp_path / "measure").write_text('#!/bin/sh\necho "something else"\necho "1 1 1 1" >&2\n')
+    (folder / "said.json").write_text('{"cfrac 1": "something else"}')
     assert run("--rounds", "2", *POINT) == 1
     said = capsys.readouterr().err
-    assert said == "malloc-bench: cfrac says 'something else' on glibc, not 'threads 1, operations 20000'\n"
+    assert said == "malloc-bench: cfrac says 'threads 1, operations 20000' on glibc, not 'something else'\n"
     assert len(rows(folder)) == 1
 
 

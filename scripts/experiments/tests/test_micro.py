@@ -115,15 +115,15 @@ def test_heap_sizes_are_drawn_with_intervals(work, tmp_path):
 
 
 SCRIPT = "scripts/experiments/micro.sh"
+PLUGIN = "build/jdk/lib/mmtk/libmmtk_ms-64k.so"
 # Says which collector it runs on, in the order of the runs.
 JAVA = """case "$*" in *UseThirdPartyHeap*) name=ours ;; *) name=HotSpot ;; esac; echo "$name" >>"$ORDER" """
 
 
 def test_every_round_has_a_jvm_of_each_collector_in_turn(checkout, tmp_path):
-    (tmp_path / "build/jdk/lib/mmtk").mkdir(parents=True)
-    (tmp_path / "build/jdk/lib/mmtk/libmmtk_ms-64k.so").touch()
-    (tmp_path / "benchmarks/micro/target").mkdir(parents=True)
-    (tmp_path / "benchmarks/micro/target/micro.jar").touch()
+    for name in ("build/jdk/lib/server/libjvm.so", PLUGIN, "benchmarks/micro/target/micro.jar"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
     stand_ins = {
         "build/jdk/bin/java": JAVA, "build/venv/bin/python": "", "scripts/experiments/venv.sh": "", "tools/mvn": "",
     }  # fmt: skip
@@ -140,6 +140,10 @@ def test_every_round_has_a_jvm_of_each_collector_in_turn(checkout, tmp_path):
     done = call(SCRIPT, "collection", ROUNDS="none", **kept)
     assert done.returncode == 1
     assert done.stderr == "micro: error: ROUNDS is 'none': say a whole number of at least 1\n"
+    (tmp_path / "build/jdk/bin/java").write_text(f"#!/bin/sh\necho another >{tmp_path / PLUGIN}\n")
+    done = call(SCRIPT, "collection", ROUNDS="1", **kept)
+    assert done.returncode == 1
+    assert done.stderr.endswith("micro: error: JVM or plugin were built again meanwhile: measure again\n")
 
 
 def test_structures_have_plain_names():
@@ -152,7 +156,7 @@ def test_the_script_records_what_it_measures(checkout, tmp_path):
     script = "scripts/experiments/micro.sh"
     java = f'while [ "$1" != -rff ]; do shift; done; cp {tmp_path}/said.json "$2"'
     stand_ins = {
-        "build/jdk/bin/java": java, "build/jdk/lib/mmtk/libmmtk_ms-64k.so": "", "tools/mvn": "",
+        "build/jdk/bin/java": java, PLUGIN: "", "build/jdk/lib/server/libjvm.so": "", "tools/mvn": "",
         "benchmarks/micro/target/micro.jar": "", "build/venv/bin/python": f'exec {sys.executable} "$@"',
         "scripts/experiments/venv.sh": "",
     }  # fmt: skip

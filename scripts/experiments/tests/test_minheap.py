@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shardsweep import logs, point, probe
-from shardsweep.grid import Minheap, Point
+from shardsweep.grid import Grid, Minheap, Point
 from shardsweep.logs import Outcome
 from shardsweep.minheap import End, search, trials
 from shardsweep.point import first_heap, result_file
@@ -139,7 +139,8 @@ def test_the_trials_of_a_point_are_rows_by_heap_size(tmp_path, monkeypatch, name
     monkeypatch.setattr(probe, "run", run)
     monkeypatch.setattr(point, "_keys", lambda *_: {"build": "any", "heap": None})
     experiment = Minheap(builds=["any"], threads=[1], start=9, largest=20, attempts=2, trials=6)
-    rows, notes = point._minheap(tmp_path, Point("minheap", "lusearch", 1, ("any",), None, 0), experiment, None)
+    where = Point("minheap", "lusearch", 1, ("any",), None, 0)
+    rows, notes = point._minheap(tmp_path, where, Grid(minheap=experiment), None)
     assert len(set(numbers)) == len(numbers) and notes == []
     counts = {(row["heap"], row["metric"]): row["value"] for row in rows if row["metric"].startswith("trial.")}
     # The search tries 7 MiB once, the trials six times, of which two pass.
@@ -150,5 +151,5 @@ def test_the_trials_of_a_point_are_rows_by_heap_size(tmp_path, monkeypatch, name
     bounds = {row["metric"] for row in rows if row["metric"].startswith("minheap.")}
     assert bounds == ({f"minheap.by-{name}"} if name != "oom" else set())
     alone = Minheap(builds=["any"], threads=[1], start=9, largest=20, attempts=2, trials=0)
-    rows, _ = point._minheap(tmp_path, Point("minheap", "lusearch", 1, ("any",), None, 0), alone, None)
+    rows, _ = point._minheap(tmp_path, where, Grid(minheap=alone), None)
     assert [row["metric"] for row in rows if row["metric"].startswith("trial.")] == []

@@ -32,6 +32,18 @@ def swept(folder, *minheaps, **changed):
     return folder
 
 
+def test_multiples_of_different_minheaps_are_not_pooled(tmp_path):
+    folders = [swept(tmp_path / name, 3, 4) for name in ("first", "second", "third")]
+    for folder, heap in zip(folders, (72, 74, 72), strict=True):
+        for file in folder.glob("points/**/*.json"):
+            said = json.loads(file.read_text())
+            said["rows"] = [{**row, "heap": heap, "factor": 1.5} for row in said["rows"]]
+            file.write_text(json.dumps(said))
+    with pytest.raises(UserError, match=r"1\.5 times the minheap of lusearch are 72 MiB and 74 MiB: not to be pooled"):
+        record.record("minheap", folders[:2], tmp_path / "results")
+    record.record("minheap", folders[::2], tmp_path / "results")
+
+
 def content(folder):
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
@@ -119,6 +131,19 @@ def test_an_interruption_leaves_the_data_set_as_it_was(tmp_path, monkeypatch):
         (
             {"machines": [GENERATION]}, {"machines": [{"processor": "Fast"}]},
             "different processors, Fast and Fast family 25 model 1 stepping 1",
+        ),
+        (
+            {"machines": [{**GENERATION, "processors": 2}]}, {"machines": [{**GENERATION, "processors": 16}]},
+            "different numbers of processors, 16 and 2",
+        ),
+        (
+            {"machines": [{**GENERATION, "huge pages": "madvise"}]}, {"machines": [{**GENERATION, "huge pages": "never"}]},
+            "different modes of huge pages, madvise and never",
+        ),
+        ({"settings": {}}, {"settings": {"MMTK_THREADS": "1"}}, "different settings, MMTK_THREADS=1 and none"),
+        (
+            {"configurations": {"base.yml": "ab"}}, {"configurations": {"base.yml": "cd"}},
+            "different configurations base.yml, ab and cd",
         ),
         ({"jars": {"ours": "ab"}}, {"jars": {"ours": "cd"}}, "different jars of suite ours, ab and cd"),
         (
