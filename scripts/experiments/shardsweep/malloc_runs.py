@@ -37,6 +37,7 @@ class _Facts(BaseModel):
     """What machine.json has to have."""
 
     machine: dict
+    revision: str
     libraries: dict[str, str]
     programs: dict[str, str] = {}
 
@@ -98,6 +99,13 @@ def check_programs(folder: Path, programs: dict[str, Path]) -> None:
     others = [name for name, program in programs.items() if known.get(name, "") != machine.digest(program)]
     if known and others:
         raise UserError(f"{folder} was measured with other programs, by name {', '.join(others)}: {ELSEWHERE}")
+
+
+def check_committed(folder: Path) -> None:
+    """Raises UserError where what was measured is not what a commit says."""
+    revision = read_checked(folder / FACTS, _Facts).revision
+    if revision.endswith("-dirty"):
+        raise UserError(f"{folder} is of {revision}: commit, build, measure again")
 
 
 def check_covers(folder: Path, kept: Path) -> None:

@@ -192,7 +192,8 @@ def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, 
 
 def record(folder: Path, baseline: str) -> Path:
     """Puts the measurement of the folder in the place of the one that is kept, beside what else is kept there, and returns
-    the file of its tables. Raises UserError for one that lacks some of its runs."""
+    the file of its tables. Raises UserError for one that lacks some of its runs, or is of code that no commit has."""
+    malloc_runs.check_committed(folder)
     malloc_runs.check_covers(folder, RECORDED)
     with replaced(RECORDED) as new:
         if RECORDED.is_dir():

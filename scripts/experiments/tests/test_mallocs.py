@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from shardsweep import catalog, files, mallocs
+from shardsweep import catalog, files, machine, mallocs
 
 MEASURE = """#!/bin/sh
 # Says what it was asked for, and takes longer with a library.
@@ -20,6 +20,9 @@ echo "$((1000 * $1)) 500 100 2000" >&2
 """
 
 
+COMMIT = "1" * 40
+
+
 @pytest.fixture
 def measure(tmp_path, monkeypatch):
     """Runs the command on a stand-in for the launcher; returns its exit code, and the folder of the results."""
@@ -27,6 +30,7 @@ def measure(tmp_path, monkeypatch):
     launcher.write_text(MEASURE)
     launcher.chmod(launcher.stat().st_mode | stat.S_IXUSR)
     folder = tmp_path / "results"
+    monkeypatch.setattr(machine, "revision", lambda: COMMIT)
 
     def run(*arguments: str) -> int:
         monkeypatch.setattr("sys.argv", ["", "--programs-in", str(tmp_path), "--folder", str(folder), *arguments])
@@ -280,6 +284,11 @@ def test_only_what_is_measured_to_its_end_is_recorded(measure, tmp_path, monkeyp
     assert f"malloc-bench: {kept / 'tables.md'}\n" in capsys.readouterr().out
     plots = {f"malloc-{measure}.{form}" for measure in ("wall", "peak_kib") for form in ("png", "svg")}
     assert {file.name for file in kept.iterdir()} == {"blow-up.csv", "machine.json", "results.csv", "tables.md", *plots}
+    facts = (folder / "machine.json").read_text()
+    (folder / "machine.json").write_text(facts.replace(COMMIT, f"{COMMIT}-dirty"))
+    assert run("--rounds", "2", "--record", *POINT) == 1
+    assert f"results is of {COMMIT}-dirty: commit, build, measure again" in capsys.readouterr().err
+    (folder / "machine.json").write_text(facts)
     for name in ("results.csv", "machine.json"):
         assert (kept / name).read_bytes() == (folder / name).read_bytes()
     commands, tables = (kept / "tables.md").read_text().split("\n", 1)
