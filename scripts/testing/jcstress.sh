@@ -39,7 +39,7 @@ passes() {
   (cd "$to" && "$JDK/bin/java" -jar "$ROOT/scripts/testing/jcstress/target/jcstress.jar" -m "$MODE" -hs 64 -r page -t "${TESTS:-.}" \
     -jvmArgsPrepend "-XX:+UseThirdPartyHeap -XX:ThirdPartyHeapPlugin=$1 -XX:ThirdPartyHeapOptions=plan=$2") >"$to/log" 2>&1 ||
     { tail -n 15 "$to/log"; return 1; }
-  results=$(sed -n 's/^(Results: //p' "$to/log" | tail -n 1)
+  results=$(sed -n 's/^(Results: \(.*\))$/\1/p' "$to/log" | tail -n 1)
   echo "$1,$2,${results//,/;}" >>"$TO/runs.csv"
   echo "$results in ${to#"$ROOT"/}/log"
   ! grep -F 'N/A' "$to/log" && [[ $results =~ ^([1-9][0-9]*)\ planned\;\ ([0-9]+)\ passed,\ 0\ failed,\ 0\ soft\ errs,\ 0\ hard\ errs ]] &&
