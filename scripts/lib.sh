@@ -59,6 +59,18 @@ missing_packages() {
   done
 }
 
+# update_index LOG APT_GET...: looks up what the archive has. Fails, and says so, where not every index could be had; the others are there
+# then.
+update_index() {
+  local log=$1
+  shift
+  mkdir -p "$(dirname "$log")"
+  # By itself apt-get takes an index that it cannot have for no failure.
+  "$@" -o APT::Update::Error-Mode=any update >"$log" 2>&1 </dev/null && return
+  say "not every index of the archive could be had: see $log"
+  return 1
+}
+
 # need_packages PACKAGE...: installs the Debian packages that are missing; without root, says the one line that does.
 need_packages() {
   command -v dpkg-query >/dev/null || die "this needs Debian 12 (x86-64): there is no dpkg here"
@@ -73,13 +85,8 @@ need_packages() {
     lock apt
     # What there is to install is looked up once an hour: steps of the tests call this one after the other.
     if [[ -z $(find /run/shardsweep-apt -mmin -60 2>/dev/null) ]]; then
-      mkdir -p "$CACHE/log"
-      # By itself apt-get takes an index that it cannot have for no failure. What is to be installed need not be in that one.
-      if apt-get -o APT::Update::Error-Mode=any update >"$CACHE/log/apt-update.log" 2>&1 </dev/null; then
-        touch /run/shardsweep-apt
-      else
-        say "not every index of the archive could be had: see $CACHE/log/apt-update.log"
-      fi
+      # What is to be installed need not be in an index that is missing.
+      if update_index "$CACHE/log/apt-update.log" apt-get; then touch /run/shardsweep-apt; fi
     fi
     run_logged "$CACHE/log/apt-install.log" env DEBIAN_FRONTEND=noninteractive \
       apt-get install -y --no-install-recommends "${missing[@]}"

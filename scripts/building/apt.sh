@@ -12,18 +12,13 @@ private_apt() {
     -o Dir::Cache="$apt/cache" -o APT::Sandbox::User=root "$@"
 }
 
-# private_update LOG: looks up what there is, in the system's sources as they are now. Fails where not every index could be had; the
-# others are there then. One at a time, as apt has it.
+# private_update: update_index, of the system's sources as they are now. One at a time, as apt has it.
 private_update() {
   # A shell of its own, which ends with the lock.
   (
     lock apt-private
     write_apt_parts
-    mkdir -p "$(dirname "$1")"
-    # By itself apt-get takes an index that it cannot have for no failure.
-    private_apt apt-get -o APT::Update::Error-Mode=any update >"$1" 2>&1 </dev/null && exit
-    say "not every index of the archive could be had: see $1" >&2
-    exit 1
+    update_index "$CACHE/log/apt-private-update.log" private_apt apt-get
   )
 }
 

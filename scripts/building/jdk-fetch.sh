@@ -38,7 +38,7 @@ choose_version() {
     if [[ -n $asked && -d $candidate ]]; then VERSION=${candidate##*/}; return; fi
   done
   say "looking for OpenJDK ${asked:-17} in Debian's archive"
-  private_update "$CACHE/log/apt-private-update.log" || whole=
+  private_update || whole=
   local -a listed
   mapfile -t listed < <(listed_versions)
   for candidate in "${listed[@]}"; do

@@ -30,7 +30,7 @@ fetch_3() {
 fetch_2() {
   local files
   # Its index need not be one of those that are missing.
-  private_update "$CACHE/log/apt-private-update.log" || true
+  private_update || true
   files=$(mktemp -d)
   (cd "$files" && run_logged "$OUT/log/mimalloc2-fetch.log" private_apt apt-get source --download-only --only-source mimalloc)
   mkdir "$1"

@@ -175,9 +175,10 @@ on_plan() {
 
 [[ ${1-} != --quick ]] || { shift; set -- "${QUICK[@]}" "$@"; }
 IFS='+ ' read -ra asked <<<"$*"
-((${#asked[@]} || $# == 0)) || die "no step is named: ${STEPS[*]//+/ } rust-units python-quick"
+known="${STEPS[*]//+/ } rust-units python-quick"
+((${#asked[@]} || $# == 0)) || die "no step is named: $known"
 for step in "${asked[@]}"; do
-  [[ $(type -t "test_$step") == function ]] || die "there is no step '$step': ${STEPS[*]//+/ } rust-units python-quick"
+  [[ $(type -t "test_$step") == function ]] || die "there is no step '$step': $known"
 done
 (($#)) || set -- "${STEPS[@]}"
 

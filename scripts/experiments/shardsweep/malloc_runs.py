@@ -85,20 +85,23 @@ def check(folder: Path, rows: pd.DataFrame, operations: dict[str, int], librarie
             raise UserError(f"{folder} has no {FACTS}, so that nothing says what its runs are of: {ELSEWHERE}")
         return
     known = read_checked(folder / FACTS, _Facts)
-    others = [name for name, library in digests(libraries).items() if known.libraries.get(name) != library]
-    if others:
-        raise UserError(f"{folder} was measured with other libraries, by name {', '.join(others)}: {ELSEWHERE}")
+    _check_same(folder, "libraries", known.libraries, digests(libraries))
     before, now = map(machine.exact_processor, (known.machine, machine.host()))
     if before != now:
         raise UserError(f"{folder} was measured on {before}, not {now}: {ELSEWHERE}")
 
 
-def check_programs(folder: Path, programs: dict[str, Path]) -> None:
-    """Raises UserError unless these programs are those that the folder was measured with, as far as it says."""
+def check_programs(folder: Path, programs: dict[str, str]) -> None:
+    """Raises UserError unless the folder was measured with programs of these digests, as far as it says."""
     known = read_checked(folder / FACTS, _Facts).programs
-    others = [name for name, program in programs.items() if known.get(name, "") != machine.digest(program)]
-    if known and others:
-        raise UserError(f"{folder} was measured with other programs, by name {', '.join(others)}: {ELSEWHERE}")
+    if known:
+        _check_same(folder, "programs", known, programs)
+
+
+def _check_same(folder: Path, what: str, before: dict[str, str], now: dict[str, str]) -> None:
+    others = [name for name, digest in now.items() if before.get(name) != digest]
+    if others:
+        raise UserError(f"{folder} was measured with other {what}, by name {', '.join(others)}: {ELSEWHERE}")
 
 
 def check_committed(folder: Path) -> None:
@@ -123,21 +126,21 @@ def check_covers(folder: Path, kept: Path) -> None:
         )
 
 
-def digests(libraries: dict[str, str]) -> dict[str, str]:
-    """What a measurement depends on of each library that is there."""
+def digests(files: dict[str, str]) -> dict[str, str]:
+    """What a measurement depends on of each library or program that is there."""
     return {
         name: machine.digest(Path(file)) if file else "the C library's"
-        for name, file in libraries.items()
+        for name, file in files.items()
         if not file or Path(file).is_file()
     }
 
 
-def keep_facts(folder: Path, libraries: dict[str, str], programs: dict[str, Path]) -> None:
+def keep_facts(folder: Path, libraries: dict[str, str], programs: dict[str, str]) -> None:
     """Writes on what and with what the folder is measured, unless it is said already."""
     if not (folder / FACTS).exists():
         what = {
             "machine": machine.host(), "revision": machine.revision(), "libraries": digests(libraries),
-            "programs": {name: machine.digest(program) for name, program in programs.items()},
+            "programs": programs,
         }  # fmt: skip
         write_whole(folder / FACTS, json.dumps(what, indent=1) + "\n")
 

@@ -145,8 +145,7 @@ def measure(options: argparse.Namespace) -> bool:
     _check(options)
     options.folder.mkdir(parents=True, exist_ok=True)
     with locked(options.folder, "measurement"):
-        programs = {name: options.programs_in / name for name in ("measure", *OPERATIONS)}
-        programs = {name: file for name, file in programs.items() if file.is_file()}
+        programs = malloc_runs.digests({name: str(options.programs_in / name) for name in ("measure", *OPERATIONS)})
         malloc_runs.keep_facts(options.folder, libraries, programs)
         malloc_runs.check_programs(options.folder, programs)
         return _run_missing(options, libraries, end)
