@@ -117,6 +117,16 @@ source_revision() {
   echo "$revision"
 }
 
+# resumes FILE ARGUMENT...: succeeds if FILE is what shardsweep.machine says with these arguments, so that what an earlier call measured
+# can be kept. Otherwise makes it that, and fails. Code that no commit has may be other code than the earlier call's.
+resumes() {
+  local file=$1 earlier
+  shift
+  earlier=$(cat "$file" 2>/dev/null || true)
+  "$OUT/venv/bin/python" -m shardsweep.machine "$file" "$@" || exit
+  [[ $(<"$file") == "$earlier" && $earlier != *-dirty* ]]
+}
+
 # put_file FROM TO: makes TO equal to FROM; leaves it (and its time stamp) alone where it is already.
 put_file() {
   cmp -s "$1" "$2" && return

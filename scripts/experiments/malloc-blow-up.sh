@@ -4,20 +4,22 @@
 # Has a thread allocate cells and another free them, under our malloc, plain and in secure mode, and takes what the process holds every
 # ten seconds. What is in flight is bounded: fails if after the first tenth of the samples the process comes to hold a quarter more than in
 # it. Puts blow-up.csv and blow-up.json, with machine and commit, into results/malloc; with another number of cells than the default it
-# leaves them in build/malloc.
+# leaves them in build/malloc. Interrupted, the same command on the same commit goes on with the malloc that it was at.
 # Usage: malloc-blow-up.sh [CELLS]     (default: 7.2 billion, an hour of two million a second)
 set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
 
 PROGRAM=$OUT/malloc/bench/blow-up
+PARTIAL=$OUT/malloc/blow-up
 CELLS=7200000000
 # Fewer samples of a process have no first tenth.
 FEWEST=10
 
-# samples NAME LIBRARY CELLS: a line of time and resident KiB each ten seconds.
+# samples NAME LIBRARY CELLS: a line of time and resident KiB each ten seconds, into a file that is there when the program has ended.
 samples() {
-  local name=$1 library=$2 cells=$3 process resident
+  local name=$1 library=$2 cells=$3 file=$PARTIAL-$1.csv process resident
+  [[ ! -e $file ]] || return 0
   LD_PRELOAD=$library "$PROGRAM" 1 "$cells" >"$OUT/malloc/blow-up.said" &
   process=$!
   # An interrupt of the script alone does not reach it.
@@ -26,10 +28,11 @@ samples() {
   SECONDS=0
   while sleep 10 && resident=$(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$process/status" 2>/dev/null) && [[ $resident ]]; do
     echo "$name,$cells,$SECONDS,$resident"
-  done
+  done >"$file.partial"
   wait "$process" || die "blow-up ends with $? on $name"
   trap - EXIT
   grep -qx "blow-up: $cells cells" "$OUT/malloc/blow-up.said" || die "blow-up says: $(cat "$OUT/malloc/blow-up.said")"
+  mv "$file.partial" "$file"
 }
 
 # judge NAME FILE: says what it holds, and dies where that is not bounded, or where the samples do not tell.
@@ -48,7 +51,7 @@ judge() {
 }
 
 main() {
-  local cells=${1-$CELLS} partial=$OUT/malloc/blow-up
+  local cells=${1-$CELLS}
   [[ $cells =~ ^[0-9]+$ ]] || die "how many cells? '$cells' is no number"
   need_packages gcc libc6-dev
   ./venv.sh
@@ -56,13 +59,15 @@ main() {
   ../building/malloc.sh secure
   mkdir -p "$OUT/malloc/bench" "$ROOT/results/malloc"
   gcc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$PROGRAM" "$ROOT/malloc/benchmarks/blow-up.c" -pthread
-  "$OUT/venv/bin/python" -m shardsweep.machine "$partial.json"
-  echo "allocator,cells,seconds,resident_kib" >"$partial.csv"
-  samples shardsweep "$OUT/libshardsweep_malloc.so" "$cells" >>"$partial.csv"
-  samples shardsweep-secure "$OUT/libshardsweep_malloc_secure.so" "$cells" >>"$partial.csv"
-  judge shardsweep "$partial.csv"
-  judge shardsweep-secure "$partial.csv"
-  [[ $cells != "$CELLS" ]] || mv "$partial.csv" "$partial.json" "$ROOT/results/malloc"
+  resumes "$PARTIAL.json" --command "scripts/experiments/malloc-blow-up.sh $cells" || rm -f "$PARTIAL"-*.csv
+  samples shardsweep "$OUT/libshardsweep_malloc.so" "$cells"
+  samples shardsweep-secure "$OUT/libshardsweep_malloc_secure.so" "$cells"
+  { echo "allocator,cells,seconds,resident_kib"; cat "$PARTIAL"-shardsweep{,-secure}.csv; } >"$PARTIAL.csv"
+  # The next call measures anew.
+  rm "$PARTIAL"-*.csv
+  judge shardsweep "$PARTIAL.csv"
+  judge shardsweep-secure "$PARTIAL.csv"
+  [[ $cells != "$CELLS" ]] || mv "$PARTIAL.csv" "$PARTIAL.json" "$ROOT/results/malloc"
 }
 
 main "$@"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Measures single operations with JMH on build/jdk: on our allocator and on one of HotSpot's collectors in turn. Leaves what JMH
-# says in build/micro, and results.csv, tables.md, machine.json and a plot by heap size in the folder TO.
+# says in build/micro, and results.csv, tables.md, machine.json and a plot by heap size in the folder TO. Interrupted, the same command
+# goes on with the same JVM, plugin and benchmark.
 # Usage: micro.sh allocation|collection|heaps
 #   allocation  nanoseconds to allocate an object, beside Serial, by THREADS; five minutes a round
 #   collection  milliseconds of System.gc() with 450 MiB alive, beside Parallel; a minute a round
@@ -24,22 +25,24 @@ rounds=${ROUNDS:-6}
 work=$OUT/micro/$what
 to=${to:-$work/results}
 jar=$work/micro.jar
-measured=("$OUT/jdk/lib/server/libjvm.so" "$OUT/jdk/lib/mmtk/libmmtk_$plugin.so")
+threads=${THREADS:-1 2}
 ours=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$plugin")
 
-# measure COLLECTOR VARIANT "JVM_FLAG..." JMH_ARGUMENT...: in the round that it is.
+# measure COLLECTOR VARIANT "JVM_FLAG..." JMH_ARGUMENT...: in the round that it is, unless an earlier call did.
 measure() {
   local name=$1-$2-$round flags=$3
   shift 3
+  [[ ! -e $work/$name.json ]] || return 0
   say "$name"
   # By itself JMH takes a JVM that fails for no failure.
-  run_logged "$work/$name.log" "$OUT/jdk/bin/java" -jar "$jar" -foe true -jvmArgs "$flags" -rf json -rff "$work/$name.json" "$@"
+  run_logged "$work/$name.log" "$OUT/jdk/bin/java" -jar "$jar" -foe true -jvmArgs "$flags" -rf json -rff "$work/partial" "$@"
+  mv "$work/partial" "$work/$name.json"
 }
 
 allocation() {
-  for threads in ${THREADS:-1 2}; do
-    measure Serial "$threads" "-Xms1g -Xmx1g -XX:+UseSerialGC" -t "$threads" Allocation
-    measure "$plugin" "$threads" "-Xms1g -Xmx1g ${ours[*]}" -t "$threads" Allocation
+  for number in $threads; do
+    measure Serial "$number" "-Xms1g -Xmx1g -XX:+UseSerialGC" -t "$number" Allocation
+    measure "$plugin" "$number" "-Xms1g -Xmx1g ${ours[*]}" -t "$number" Allocation
   done
 }
 
@@ -61,21 +64,25 @@ heaps() {
 [[ $rounds =~ ^[1-9][0-9]*$ ]] || die "ROUNDS is '$rounds': say a whole number of at least 1"
 need_jdk "$OUT/jdk"
 need_plugin "$OUT/jdk" "$plugin"
-[[ ${THREADS:-1 2} =~ ^[1-9][0-9]*(\ [1-9][0-9]*)*$ ]] || die "THREADS is '$THREADS': say whole numbers of at least 1"
+[[ $threads =~ ^[1-9][0-9]*(\ [1-9][0-9]*)*$ ]] || die "THREADS is '$threads': say whole numbers of at least 1"
 need_packages maven openjdk-17-jdk-headless
 ./venv.sh
 mkdir -p "$OUT/micro"
 lock_file "$OUT/micro/.$what.lock"
-rm -rf "$work"
 mkdir -p "$work"
-begun_with=$(sha256sum "${measured[@]}")
-"$OUT/venv/bin/python" -m shardsweep.machine "$work/machine.json" "$OUT/jdk" "$plugin"
-# A copy, as `make lusearch` cleans that folder. A shell of its own, which ends with the lock.
-(
-  lock lusearch
-  run_logged "$work/build.log" mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" -pl micro -am -DskipTests package
-  cp "$ROOT/benchmarks/micro/target/micro.jar" "$jar"
-)
+command="PLUGIN=$plugin THREADS='$threads' ROUNDS=$rounds scripts/experiments/micro.sh $what"
+if ! resumes "$work/machine.json" "$OUT/jdk" "$plugin" --command "$command" || ! sha256sum --check --status "$work/measured"; then
+  find "$work" -mindepth 1 ! -name machine.json -delete
+  # A copy, as `make lusearch` cleans that folder. A shell of its own, which ends with the lock.
+  (
+    lock lusearch
+    run_logged "$work/build.log" mvn --batch-mode --no-transfer-progress -f "$ROOT/benchmarks/pom.xml" -pl micro -am -DskipTests package
+    cp "$ROOT/benchmarks/micro/target/micro.jar" "$jar"
+  )
+  sha256sum "$OUT/jdk/lib/server/libjvm.so" "$OUT/jdk/lib/mmtk/libmmtk_$plugin.so" "$jar" >"$work/measured"
+fi
 for ((round = 1; round <= rounds; round++)); do "$what"; done
-[[ $(sha256sum "${measured[@]}") == "$begun_with" ]] || die "JVM or plugin were built again meanwhile: measure again"
+sha256sum --check --status "$work/measured" || die "JVM or plugin were built again meanwhile: measure again"
 "$OUT/venv/bin/python" -m shardsweep.micro "$work" "$plugin" "$to"
+# The next call measures anew.
+rm "$work/machine.json"

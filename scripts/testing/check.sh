@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Checks for tests written in bash: each prints a line, all go on after a failure, and `finish` says how it went. Sourced, after lib.sh.
+# Checks for tests written in bash: each prints a line, all go on after a failure, and `finish` says how it went. And files with a line for
+# each of many runs. Sourced, after lib.sh.
 
 CHECKS=0
 FAILURES=0
@@ -38,6 +39,16 @@ refuses() {
 
 # equal A B: succeeds if both texts are the same.
 equal() { [[ $1 == "$2" ]] || { printf 'got "%s", not "%s"\n' "$1" "$2"; return 1; }; }
+
+# begin_runs FOLDER HEADER RUNS ARGUMENT...: makes the folder's runs.csv and machine.json, of which shardsweep.machine has the arguments,
+# unless they are of this machine, commit and command, with fewer than that many runs.
+begin_runs() {
+  local folder=$1 header=$2 runs=$3
+  shift 3
+  mkdir -p "$folder"
+  if resumes "$folder/machine.json" "$@" && (($(wc -l <"$folder/runs.csv") <= runs)); then return; fi
+  echo "$header" >"$folder/runs.csv"
+}
 
 # finish: prints the summary; fails if a check did, or if there was none.
 finish() {

@@ -20,6 +20,7 @@ set -euo pipefail
 TO=${TO:+$(realpath -m "$TO")}
 cd "$(dirname "$0")"
 source ../lib.sh
+source ./check.sh
 
 RUNS=${1:-200}
 FIRST=${FIRST:-1}
@@ -40,7 +41,8 @@ JDK=$OUT/jdk${DEBUG:+-$DEBUG}
 JAR=$OUT/lusearch.jar
 LOGS=$OUT/stress
 TO=${TO:-$LOGS}
-COMMAND="SEED=$SEED FIRST=$FIRST HEAP=$HEAP PLANS='${PLANS[*]}'${DEBUG:+ DEBUG=$DEBUG} scripts/testing/stress.sh $RUNS"
+COMMAND="SEED=$SEED FIRST=$FIRST HEAP=$HEAP ENOUGH=$ENOUGH ENOUGH_PER_THREAD=$ENOUGH_PER_THREAD TIMEOUT=$TIMEOUT PLANS='${PLANS[*]}'"
+COMMAND+="${DEBUG:+ DEBUG=$DEBUG} scripts/testing/stress.sh $RUNS"
 
 [[ $RUNS =~ ^[1-9][0-9]*$ && $FIRST =~ ^[1-9][0-9]*$ && $SEED =~ ^[0-9]+$ ]] ||
   die "RUNS ($RUNS) and FIRST ($FIRST) have to be whole numbers from 1, SEED ($SEED) from 0"
@@ -122,19 +124,10 @@ one() {
   fi
 }
 
-# begin: makes runs.csv and machine.json, unless they are of this command, machine and commit and not at their end.
-begin() {
-  mkdir -p "$TO"
-  "$OUT/venv/bin/python" -m shardsweep.machine "$WORK/machine.json" "$JDK" --command "$COMMAND"
-  if cmp -s "$WORK/machine.json" "$TO/machine.json" && (($(wc -l <"$TO/runs.csv") <= RUNS)); then return; fi
-  echo "run,build,plan,heap_mib,threads,options,seconds,verdict,right" >"$TO/runs.csv"
-  cp "$WORK/machine.json" "$TO/machine.json"
-}
-
 # A function, so that bash has read all of this file before a long run starts and the file may change meanwhile.
 main() {
   local run failed
-  begin
+  begin_runs "$TO" "run,build,plan,heap_mib,threads,options,seconds,verdict,right" "$RUNS" "$JDK" --command "$COMMAND"
   for ((run = FIRST; run < FIRST + RUNS; run++)); do
     local started=$SECONDS
     if grep -q "^$run," "$TO/runs.csv"; then continue; fi

@@ -43,6 +43,24 @@ class Shell(unittest.TestCase):
             lib = HERE.parent / "lib.sh"
             self.assertEqual(bash(f"source {lib}; ROOT={name}; source_revision", Path(name)).stdout, "no commit\n")
 
+    def test_runs_are_kept_where_machine_commit_and_command_are_the_same(self):
+        with tempfile.TemporaryDirectory() as name:
+            python = Path(name, "venv/bin/python")
+            python.parent.mkdir(parents=True)
+            python.write_text('#!/bin/sh\n[ "$4" != fails ] && echo "$4" >"$3"\n')
+            python.chmod(0o755)
+            runs = Path(name, "to/runs.csv")
+            for said, rows, kept in (
+                ("one", "", False), ("one", "1\n", True), ("another", "1\n", False), ("another", "1\n2\n", False),
+                ("one-dirty", "", False), ("one-dirty", "1\n", False),
+            ):  # fmt: skip
+                if rows:
+                    runs.write_text(f"run\n{rows}")
+                done = bash(f"source ../lib.sh; source ./check.sh; OUT={name}; begin_runs {name}/to run 2 {said}")
+                self.assertEqual((done.returncode, done.stderr, runs.read_text()), (0, "", f"run\n{rows if kept else ''}"))
+            done = bash(f"source ../lib.sh; source ./check.sh; OUT={name}; begin_runs {name}/to run 1 fails; echo on")
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+
     def test_no_step_is_no_success(self):
         for nothing in ("''", "+", "' '"):
             done = bash(f"./test.sh {nothing}")

@@ -33,18 +33,19 @@ print("blow-up:", sys.argv[2], "cells")
 
 @pytest.fixture
 def blow_up(checkout, tmp_path):
-    """Runs the script on a program of so many steps, each of which takes so many bytes; gives the finished process, and the
-    folder of the results, which has some already."""
+    """Runs the script on a program of so many steps, each of which takes so many bytes, with stand-ins of programs of the
+    virtual environment; gives the finished process, and the folder of the results, which has some already."""
     results = tmp_path / "results" / "malloc"
     results.mkdir(parents=True)
     (results / "blow-up.csv").write_text("kept")
 
-    def run(steps, size, *arguments):
+    def run(steps, size, *arguments, **stand_ins):
         program = tmp_path / "program"
         program.write_text(PROGRAM.format(python=sys.executable, steps=steps, bytes=size))
         program.chmod(0o755)
         compiler = f'for each; do [ "$last" = -o ] && cp {program} "$each"; last=$each; done; true'
-        return checkout([BLOW_UP], {**TOOLS, "tools/gcc": compiler})(BLOW_UP, *arguments), results
+        tools = {**TOOLS, **{f"build/venv/bin/{name}": body for name, body in stand_ins.items()}, "tools/gcc": compiler}
+        return checkout([BLOW_UP], tools)(BLOW_UP, *arguments), results
 
     return run
 
@@ -80,6 +81,18 @@ def test_another_number_of_cells_replaces_nothing(blow_up, tmp_path):
     assert done.returncode == 0, done.stderr
     assert [(file.name, file.read_text()) for file in results.iterdir()] == [("blow-up.csv", "kept")]
     assert "shardsweep,5000," in (tmp_path / "build" / "malloc" / "blow-up.csv").read_text()
+
+
+@pytest.mark.parametrize(("revision", "kept"), [("one", True), ("another", False), ("one-dirty", False)])
+def test_an_interrupted_measurement_goes_on_with_the_next_malloc(blow_up, tmp_path, revision, kept):
+    malloc = tmp_path / "build" / "malloc"
+    malloc.mkdir(parents=True)
+    (malloc / "blow-up.json").write_text(f"{revision.replace('another', 'one')}\n")
+    samples = "shardsweep,5000,10,1000\n" * 20
+    (malloc / "blow-up-shardsweep.csv").write_text(samples)
+    done, _ = blow_up(200, 0, "5000", python=f'echo {revision} >"$3"')
+    assert done.returncode == 0, done.stderr
+    assert (samples in (malloc / "blow-up.csv").read_text()) == kept
 
 
 def test_instructions_are_kept_with_their_origin(checkout, tmp_path):

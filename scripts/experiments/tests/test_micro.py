@@ -116,34 +116,65 @@ def test_heap_sizes_are_drawn_with_intervals(work, tmp_path):
 
 SCRIPT = "scripts/experiments/micro.sh"
 PLUGIN = "build/jdk/lib/mmtk/libmmtk_ms-64k.so"
-# Says which collector it runs on, in the order of the runs.
-JAVA = """case "$*" in *UseThirdPartyHeap*) name=ours ;; *) name=HotSpot ;; esac; echo "$name" >>"$ORDER" """
+# Says which collector it runs on, in the order of the runs. Leaves a file, in which there is nothing where it is not to pass.
+JAVA = """case "$*" in *UseThirdPartyHeap*) name=ours ;; *) name=HotSpot ;; esac; echo "$name" >>"$ORDER"
+while [ "$1" != -rff ]; do shift; done; : >"$2"; [ "$(wc -l <"$ORDER")" != "$LAST" ]"""
 
 
-def test_every_round_has_a_jvm_of_each_collector_in_turn(checkout, tmp_path):
+@pytest.fixture
+def script(checkout, tmp_path):
+    """Calls the script on stand-ins, with some variables; gives the finished process, and the collectors in their order."""
     for name in ("build/jdk/lib/server/libjvm.so", PLUGIN, "benchmarks/micro/target/micro.jar"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
-    stand_ins = {
-        "build/jdk/bin/java": JAVA, "build/venv/bin/python": "", "scripts/experiments/venv.sh": "", "tools/mvn": "",
-    }  # fmt: skip
-    call = checkout([SCRIPT], stand_ins)
+    python = '[ "$2" != shardsweep.machine ] || echo "$@" >"$3"'
+    call = checkout(
+        [SCRIPT],
+        {
+            "build/jdk/bin/java": JAVA,
+            "build/venv/bin/python": python,
+            "scripts/experiments/venv.sh": "",
+            "tools/mvn": "",
+        },
+    )
     order = tmp_path / "order"
-    kept = {"ORDER": str(order), "SHARDSWEEP_CACHE": str(tmp_path / "cache")}
-    assert call(SCRIPT, "collection", **kept).returncode == 0
-    assert order.read_text().split() == ["HotSpot", "ours"] * 6
-    order.unlink()
-    assert call(SCRIPT, "collection", ROUNDS="2", **kept).returncode == 0
-    assert order.read_text().split() == ["HotSpot", "ours"] * 2
+
+    def run(what, **variables):
+        order.write_text("")
+        kept = {"ORDER": str(order), "LAST": "", "SHARDSWEEP_CACHE": str(tmp_path / "cache"), **variables}
+        return call(SCRIPT, what, **kept), order.read_text().split()
+
+    return run
+
+
+def test_every_round_has_a_jvm_of_each_collector_in_turn(script, tmp_path):
+    done, order = script("collection")
+    assert (done.returncode, order) == (0, ["HotSpot", "ours"] * 6), done.stderr
+    for _ in range(2):
+        done, order = script("collection", ROUNDS="2")
+        assert (done.returncode, order) == (0, ["HotSpot", "ours"] * 2), done.stderr
     logs = sorted(file.name for file in (tmp_path / "build/micro/collection").glob("*-?.log"))
     assert logs == ["Parallel-2g-1.log", "Parallel-2g-2.log", "ms-64k-2g-1.log", "ms-64k-2g-2.log"]
-    done = call(SCRIPT, "collection", ROUNDS="none", **kept)
-    assert done.returncode == 1
+    done, order = script("collection", ROUNDS="none")
+    assert (done.returncode, order) == (1, [])
     assert done.stderr == "micro: error: ROUNDS is 'none': say a whole number of at least 1\n"
-    (tmp_path / "build/jdk/bin/java").write_text(f"#!/bin/sh\necho another >{tmp_path / PLUGIN}\n")
-    done = call(SCRIPT, "collection", ROUNDS="1", **kept)
+    java = tmp_path / "build/jdk/bin/java"
+    java.write_text(f"{java.read_text()}\necho another >{tmp_path / PLUGIN}\n")
+    done, _ = script("collection", ROUNDS="1")
     assert done.returncode == 1
     assert done.stderr.endswith("micro: error: JVM or plugin were built again meanwhile: measure again\n")
+
+
+def test_what_was_interrupted_goes_on_with_the_same_builds(script, tmp_path):
+    done, order = script("collection", ROUNDS="2", LAST="3")
+    assert (done.returncode, order) == (1, ["HotSpot", "ours", "HotSpot"])
+    done, order = script("collection", ROUNDS="2")
+    assert (done.returncode, order) == (0, ["HotSpot", "ours"]), done.stderr
+    assert script("collection", ROUNDS="2", LAST="3")[0].returncode == 1
+    assert script("collection", ROUNDS="1")[1] == ["HotSpot", "ours"]
+    assert script("collection", ROUNDS="2", LAST="3")[0].returncode == 1
+    (tmp_path / PLUGIN).write_text("another")
+    assert script("collection", ROUNDS="2")[1] == ["HotSpot", "ours"] * 2
 
 
 def test_structures_have_plain_names():
@@ -153,21 +184,20 @@ def test_structures_have_plain_names():
 
 def test_the_script_records_what_it_measures(checkout, tmp_path):
     """On stand-ins of JVM and Maven: JMH's file is written by the first."""
-    script = "scripts/experiments/micro.sh"
     java = f'while [ "$1" != -rff ]; do shift; done; cp {tmp_path}/said.json "$2"'
     stand_ins = {
         "build/jdk/bin/java": java, PLUGIN: "", "build/jdk/lib/server/libjvm.so": "", "tools/mvn": "",
         "benchmarks/micro/target/micro.jar": "", "build/venv/bin/python": f'exec {sys.executable} "$@"',
         "scripts/experiments/venv.sh": "",
     }  # fmt: skip
-    call = checkout([script], stand_ins)
+    call = checkout([SCRIPT], stand_ins)
     write(tmp_path, "said", {"first": 10.0}, 1)
     for file, revision in (("mmtk/libmmtk_ms-64k", "2" * 40), ("server/libjvm", "1" * 40)):
         path = tmp_path / "build" / "jdk" / "lib" / f"{file}.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps({"source_revision": revision}))
     to = tmp_path / "to"
-    done = call(script, "collection", TO=str(to), SHARDSWEEP_CACHE=str(tmp_path / "cache"))
+    done = call(SCRIPT, "collection", TO=str(to), SHARDSWEEP_CACHE=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
     facts = json.loads((to / "machine.json").read_text())
     assert (facts["revision"], facts["jvm"]) == ("2" * 40, "1" * 40)
