@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where in the address space the heap lies.
 //!
-//! With compressed oops it ends at 4 GiB if there is room below for several times the heap (narrow oops then are plain
+//! With compressed oops it ends at 4 GiB if there is room below for eight times the heap (narrow oops then are plain
 //! addresses), else at 32 GiB (they are shifted by 3), else it lies above (they are shifted by 3 and have a base, which is
 //! HotSpot's HeapBased mode); mmtk's spaces share the range, in chunks of 4 MiB. Where libraries lie in it, the heap has the widest gap between them. Without compressed oops, it is mmtk's
 //! usual 64-bit layout: a range of its own for each space.
@@ -31,8 +31,8 @@ const ALIGNMENT_SHIFT: u32 = 3;
 const MAX_COMPRESSED: usize = COMPRESSED_END - CHUNK;
 
 /// A range below 4 GiB is of so many times the heap. Objects do not move: large ones that are larger than all gaps between live
-/// objects need addresses behind them, however little is alive.
-const UNSHIFTED_FACTOR: usize = 3;
+/// objects need addresses behind them, however little is alive. Three times the heap is too few for `Fragmentation gaps`.
+const UNSHIFTED_FACTOR: usize = 8;
 
 /// Address space in which a heap does not run out of it before it runs out of pages: spaces hold
 /// whole chunks, and large objects need them in a row. A heap near 31 GiB has to do with less.
@@ -108,12 +108,12 @@ impl AddressRange {
         })
     }
 
-    /// A range of `room` bytes, and a chunk in front of it, anywhere above what narrow oops without a base reach.
+    /// A range of `room` bytes or more, and a chunk in front of it, anywhere above what narrow oops without a base reach.
     fn based(room: usize, min_address: usize, maps: &str) -> Option<Self> {
         let start = BASED.start.max(min_address.next_multiple_of(CHUNK));
         let gap = widest_gap(maps, start..BASED.end);
-        let end = (gap.start + CHUNK + room).next_multiple_of(CHUNK);
-        (end <= gap.end).then(|| Self::shared(gap.start + CHUNK..end, gap.start, ALIGNMENT_SHIFT))
+        let range = gap.start + CHUNK..gap.end.min(gap.start + COMPRESSED_END);
+        (range.len() >= room).then(|| Self::shared(range, gap.start, ALIGNMENT_SHIFT))
     }
 
     /// A range that spaces share.
@@ -215,15 +215,15 @@ mod tests {
 
     #[test]
     fn small_heaps_need_no_shift() {
-        let small = AddressRange::compressed(GIB, 0, "").unwrap();
+        let small = AddressRange::compressed(384 * MIB, 0, "").unwrap();
         assert_eq!((small.range(), small.narrow_shift), (GIB..4 * GIB, 0));
-        let large = AddressRange::compressed(GIB + MIB, 0, "").unwrap();
+        let large = AddressRange::compressed(385 * MIB, 0, "").unwrap();
         assert_eq!((large.range(), large.narrow_shift), (GIB..32 * GIB, 3));
     }
 
     #[test]
     fn a_narrow_range_has_whole_chunks_of_the_wide_one() {
-        let mut range = AddressRange::compressed(GIB, 0, "").unwrap();
+        let mut range = AddressRange::compressed(64 * MIB, 0, "").unwrap();
         range.narrow_to(2 * GIB - 1);
         assert_eq!(range.range(), GIB..3 * GIB);
         range.narrow_to(8 * GIB);
@@ -259,7 +259,7 @@ mod tests {
         let low = GIB + 4 * MIB..3 * GIB;
         assert_eq!(widest_gap(maps, GIB..4 * GIB), low);
         let range = |heap| AddressRange::compressed(heap, 0, maps).map(|chosen| chosen.range());
-        assert_eq!(range(600 * MIB), Ok(low));
+        assert_eq!(range(200 * MIB), Ok(low));
         assert_eq!(range(2 * GIB), Ok(3 * GIB + 4 * MIB..32 * GIB));
         assert_eq!(
             range(30 * GIB),
@@ -272,10 +272,11 @@ mod tests {
         let based = AddressRange::compressed(GIB, 100 * GIB, "").unwrap();
         assert_eq!((based.narrow_base, based.narrow_shift), (100 * GIB, 3));
         assert_eq!(based.range().start, 100 * GIB + CHUNK);
-        assert!(based.range().len() >= GIB);
-        let largest = AddressRange::compressed(MAX_COMPRESSED, 40 * GIB, "").unwrap();
-        assert_eq!(largest.narrow_base, BASED.start);
-        assert_eq!(largest.range().end - largest.narrow_base, 32 * GIB);
+        for heap in [GIB, MAX_COMPRESSED] {
+            let chosen = AddressRange::compressed(heap, 40 * GIB, "").unwrap();
+            assert_eq!(chosen.narrow_base, BASED.start);
+            assert_eq!(chosen.range().end - chosen.narrow_base, 32 * GIB);
+        }
         let error = AddressRange::compressed(GIB, BASED.end, "").unwrap_err();
         assert!(error.contains("-XX:-UseCompressedOops"), "{error}");
     }

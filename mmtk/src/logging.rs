@@ -8,6 +8,7 @@ use std::panic;
 /// Levels of the unified log, as the VM's `log` counts them.
 const ERROR: i32 = 1;
 const WARNING: i32 = 2;
+const INFO: i32 = 3;
 const DEBUG: i32 = 4;
 const TRACE: i32 = 5;
 
@@ -18,6 +19,7 @@ const TO_THE_USER: &str = "shardsweep";
 fn unified_level(about: &Metadata) -> i32 {
     match about.level() {
         Level::Warn if about.target() == TO_THE_USER => WARNING,
+        Level::Info if about.target() == TO_THE_USER => INFO,
         Level::Error => ERROR,
         Level::Warn | Level::Info => DEBUG,
         Level::Debug | Level::Trace => TRACE,

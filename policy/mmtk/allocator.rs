@@ -171,6 +171,7 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
                     };
                     self.local.credit(charged);
                 }
+                Refill::Chunks(count) if self.space.add_chunks(self.tls, count, chunks) => {}
                 Refill::Chunks(_) if self.lacked_addresses => {
                     // A collection did not help. However much of the heap is free, the VM tries once more at most: it has a full
                     // one clear soft references.
@@ -178,11 +179,10 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
                     self.out_of_memory(self.tls);
                     return None;
                 }
-                Refill::Chunks(count) => {
-                    if !self.space.add_chunks(self.tls, count, chunks, options) {
-                        self.lacked_addresses = options.at_safepoint;
-                        return None;
-                    }
+                Refill::Chunks(_) => {
+                    self.space.collect_for_addresses(self.tls, options);
+                    self.lacked_addresses = options.at_safepoint;
+                    return None;
                 }
             }
         }

@@ -66,6 +66,10 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     pub(crate) fn end_of_gc(&mut self) {
         self.verify();
         self.note_end(self.shared.is_full());
+        if self.shared.take_lack_of_addresses() {
+            // Only chunks without a dirty page go back.
+            self.heap().purge(return_to_os).for_each(drop);
+        }
         self.give_back_chunks();
         let took = self.release_began.elapsed().as_secs_f64() * 1e3;
         let uncharged = self.shared.last_release().uncharged_pages;

@@ -40,6 +40,7 @@ use crate::scheduler::gc_work::{Prepare, Release, StopMutators};
 use crate::scheduler::{GCWorkContext, GCWorkScheduler, WorkBucketStage};
 use crate::shardsweep::{
     FreeListAllocator, InitialRoots, MarkSweepSpace, Pacing, LEAST_FRACTION, MAX_OBJECT_SIZE,
+    TO_THE_USER,
 };
 use crate::util::alloc::AllocatorSelector;
 use crate::util::heap::gc_trigger::SpaceStats;
@@ -193,10 +194,10 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
     fn note_full_heap(&self) {
         if !self.is_marking() {
             if !self.full_due.swap(true, Ordering::Relaxed) {
-                info!("the heap is full before marking has begun: the next pause is a full one");
+                info!(target: TO_THE_USER, "the heap is full before marking has begun: the next pause is a full one");
             }
         } else if !self.was_late.swap(true, Ordering::Relaxed) {
-            info!("the heap is full while marking runs: threads wait for the final mark");
+            info!(target: TO_THE_USER, "the heap is full while marking runs: threads wait for the final mark");
         }
     }
 
@@ -215,7 +216,7 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         let full_due =
             self.was_late.swap(false, Ordering::Relaxed) && free < total / LEAST_FRACTION;
         if full_due {
-            info!("marking has ended too late and left little free: the next pause is a full one");
+            info!(target: TO_THE_USER, "marking has ended too late and left little free: the next pause is a full one");
         }
         self.full_due.store(full_due, Ordering::Relaxed);
         self.pacing.note_free(free);

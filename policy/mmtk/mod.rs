@@ -66,6 +66,9 @@ pub use space::{set_huge_pages, HugePages, MarkSweepSpace};
 use crate::util::heap::layout::vm_layout::BYTES_IN_CHUNK;
 use crate::util::Address;
 
+/// The target of what the user of a program is told: the VM logs it at the level that it has here.
+pub(crate) const TO_THE_USER: &str = "shardsweep";
+
 /// The allocator takes objects of any size: none goes to the crate's large object space.
 pub const MAX_OBJECT_SIZE: usize = usize::MAX;
 

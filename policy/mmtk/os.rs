@@ -2,6 +2,7 @@
 //! What the space asks of the OS: which pages it may drop, which places of 2 MiB are to be one huge page each, and where a
 //! thread may run.
 
+use super::TO_THE_USER;
 use shardsweep_policy::{PageRange, HUGE_PAGE_BYTES, PAGE_BYTES};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +53,7 @@ pub fn take_reserved_huge_page(place: PageRange) {
     let policy = MemoryPolicy::of(&place);
     let size = HUGE_PAGE_BYTES.ilog2() as libc::c_int;
     if let Err(error) = map_anew(&place, libc::MAP_HUGETLB | size << libc::MAP_HUGE_SHIFT) {
-        TOLD.call_once(|| warn!(target: "shardsweep", "the heap goes on with small pages, as no reserved huge page is left: {error}"));
+        TOLD.call_once(|| warn!(target: TO_THE_USER, "the heap goes on with small pages, as no reserved huge page is left: {error}"));
         // A mapping that fails may have taken away what was there.
         map_anew(&place, libc::MAP_NORESERVE)
             .unwrap_or_else(|error| panic!("the heap cannot be mapped: {error}"));
@@ -156,8 +157,8 @@ fn advise(range: &PageRange, advice: libc::c_int) -> io::Result<()> {
 }
 
 /// Gives pages back to the OS, which zeroes them when they are touched again: in one system call if the kernel
-/// lets a process advise itself so (Linux 6.13), since each makes all processors forget what they know of the
-/// address space; otherwise range by range.
+/// lets a process advise itself so (Linux 6.13), since each costs a TLB shootdown; otherwise range
+/// by range.
 pub fn return_to_os(ranges: &[PageRange]) {
     static TOGETHER: AtomicBool = AtomicBool::new(true);
     if TOGETHER.load(Ordering::Relaxed) && return_together(ranges) {

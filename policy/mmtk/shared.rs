@@ -55,6 +55,8 @@ pub struct Shared<VM: VMBinding> {
     heap: OnceLock<Heap<Build>>,
     /// Whether this collection, or the last one, looks at all objects.
     full: AtomicBool,
+    /// Whether a thread has found no addresses for chunks since the last collection.
+    lacks_addresses: AtomicBool,
     /// How many pages stay resident, used or not.
     resident: AtomicUsize,
     /// What the last collection found, or this one so far.
@@ -75,6 +77,7 @@ impl<VM: VMBinding> Shared<VM> {
             gc_trigger,
             heap: OnceLock::new(),
             full: AtomicBool::new(true),
+            lacks_addresses: AtomicBool::new(false),
             resident: AtomicUsize::new(0),
             released: Mutex::default(),
         }
@@ -158,6 +161,16 @@ impl<VM: VMBinding> Shared<VM> {
         let stay = resident.saturating_sub(self.pages.charged_pages());
         let keep = self.keep_pages().max(stay);
         self.heap().dirty_pages().saturating_sub(keep)
+    }
+
+    /// Notes that a thread has found no addresses for chunks.
+    pub fn note_lack_of_addresses(&self) {
+        self.lacks_addresses.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a thread has found none since this was asked last.
+    pub fn take_lack_of_addresses(&self) -> bool {
+        self.lacks_addresses.swap(false, Ordering::Relaxed)
     }
 
     /// Has so many pages stay resident, used or not.

@@ -270,24 +270,15 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.shared.pages.uncharge(pages);
     }
 
-    /// Adds adjacent chunks, unless some were added since `seen`. Without address space for them, runs a
-    /// collection as [`MarkSweepSpace::charge`] does, and returns false.
-    pub(super) fn add_chunks(
-        &self,
-        tls: VMThread,
-        count: usize,
-        seen: usize,
-        options: AllocationOptions,
-    ) -> bool {
-        let lock = self.common.acquire_lock.lock().unwrap();
+    /// Adds adjacent chunks, unless some were added since `seen`. Returns false if there are no addresses for them.
+    pub(super) fn add_chunks(&self, tls: VMThread, count: usize, seen: usize) -> bool {
+        let _lock = self.common.acquire_lock.lock().unwrap();
         if self.chunk_count() != seen {
             return true;
         }
         let resource = self.get_page_resource();
         let taken = resource.get_new_pages(self.common.descriptor, 0, count * PAGES_IN_CHUNK, tls);
         let Ok(chunks) = taken else {
-            drop(lock);
-            self.not_acquiring(tls, options, resource, 0, true);
             return false;
         };
         self.grow_space(chunks.start, count * BYTES_IN_CHUNK, true);
@@ -301,14 +292,16 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         true
     }
 
+    /// Runs a collection that gives back all addresses without a live object, if `options` allow one.
+    pub(super) fn collect_for_addresses(&self, tls: VMThread, options: AllocationOptions) {
+        self.shared.note_lack_of_addresses();
+        self.not_acquiring(tls, options, self.get_page_resource(), 0, true);
+    }
+
     /// Makes so many pages resident before any is used. They stay resident.
     pub(super) fn pre_touch(&self, pages: usize) {
-        let options = AllocationOptions {
-            at_safepoint: false,
-            ..AllocationOptions::default()
-        };
         let chunks = pages.div_ceil(PAGES_IN_CHUNK);
-        if self.add_chunks(VMThread::UNINITIALIZED, chunks, self.chunk_count(), options) {
+        if self.add_chunks(VMThread::UNINITIALIZED, chunks, self.chunk_count()) {
             let huge_pages = self.huge_pages();
             self.heap().pre_touch(pages, |run| {
                 // A run begins with a chunk, so that these are aligned. What is left behind them has small pages.

@@ -10,7 +10,7 @@ use std::iter;
 use std::ops::Range;
 
 /// Pages of a batch: few enough that neither a collection nor a thread that needs memory waits long for it, but
-/// many, because each batch makes all processors forget what they know of the address space.
+/// many, because each batch costs a TLB shootdown.
 const BATCH_PAGES: usize = 256;
 
 /// How many chunks are searched for a batch, which is smaller if there are few dirty pages in them.

@@ -13,8 +13,9 @@ import heap.Child;
 public class CompressedOopsMode {
     public static void main(String[] args) throws Exception {
         mode("32-bit", "-Xmx64m");
-        mode("32-bit", "-Xmx1000m");
+        mode("32-bit", "-Xmx384m");
         // Of 3 GiB of addresses, large objects would use up what is not heap.
+        mode("Zero based", "-Xmx386m");
         mode("Zero based", "-Xmx2g");
         mode("Zero based", "-Xmx4g");
         mode("Zero based", "-Xmx20g");

@@ -186,9 +186,6 @@ impl Arena {
 
     /// Maps a chunk, and claims a run of it.
     fn add_chunk(&self, wanted: Wanted) -> Option<(&'static Chunk, Range<usize>, usize)> {
-        if self.len.load(Relaxed) >= MAX_CHUNKS {
-            return None;
-        }
         let first = HEADER_PAGES.next_multiple_of(wanted.align);
         if first + wanted.least > CHUNK_PAGES {
             return None;
@@ -198,6 +195,9 @@ impl Arena {
             self.give_pages(chunk, run.end..run.end, HEADER_PAGES..run.start);
             self.give_pages(chunk, run.end..run.end, run.end..CHUNK_PAGES);
             return Some((chunk, run, 0));
+        }
+        if self.len.load(Relaxed) >= MAX_CHUNKS {
+            return None;
         }
         let start = self.map(CHUNK_BYTES, CHUNK_BYTES)?;
         // SAFETY: the memory is mapped, zero, and stays.

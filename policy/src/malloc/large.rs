@@ -120,12 +120,16 @@ fn resize_mapping(chunk: &Chunk, block: &Block, bytes: usize) -> bool {
 pub(crate) fn unmap_freed(block: &Block, cell: usize) -> bool {
     // SAFETY: the header of a block is in its chunk.
     let chunk = unsafe { Chunk::at(Chunk::start_of(block.start.get())) };
-    let end = chunk.mapping.get() + chunk.mapping_bytes.get();
+    let (mapping_bytes, cell_bytes) = (chunk.mapping_bytes.get(), block.cell_bytes.get());
+    let end = chunk.mapping.get() + mapping_bytes;
     let from = (cell & !(PAGE_BYTES - 1)) + PAGE_BYTES;
+    // Before it is unmapped: the child of a fork meanwhile must not unmap what others have mapped there since.
+    chunk.mapping_bytes.set(from - chunk.mapping.get());
+    block.cell_bytes.set(from - cell);
     let unmapped = os::unmap(from, end - from);
-    if unmapped {
-        chunk.mapping_bytes.set(from - chunk.mapping.get());
-        block.cell_bytes.set(from - cell);
+    if !unmapped {
+        chunk.mapping_bytes.set(mapping_bytes);
+        block.cell_bytes.set(cell_bytes);
     }
     unmapped
 }
