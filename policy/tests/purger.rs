@@ -6,9 +6,11 @@
 
 /// As the crate `log` has it.
 macro_rules! warn {
-    (target: $target:expr, $($argument:tt)*) => { eprintln!($($argument)*) };
+    (target: $target:expr, $($argument:tt)*) => { eprintln!("{}: {}", $target, format_args!($($argument)*)) };
     ($($argument:tt)*) => { eprintln!($($argument)*) };
 }
+
+const TO_THE_USER: &str = "shardsweep";
 
 #[path = "../mmtk/os.rs"]
 mod os;
