@@ -93,6 +93,12 @@ public final class Child {
         return this;
     }
 
+    /** Gives it so many KiB of address space, as {@code ulimit -v} does. */
+    public Child inAddressSpace(long kib) {
+        command.addAll(0, List.of("sh", "-c", "ulimit -v " + kib + " && exec \"$@\"", "sh"));
+        return this;
+    }
+
     /** Starts it and returns at once. */
     public Child start() {
         ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile())
