@@ -12,6 +12,8 @@
  * @run main/othervm/timeout=300 -Xmx1g Fragmentation large
  * @run main/othervm/timeout=300 -Xmx1g -XX:-UseCompressedOops Fragmentation small
  * @run main/othervm/timeout=300 -Xmx1g -XX:-UseCompressedOops Fragmentation large
+ * @run main/othervm/timeout=300 -Xmx1g Fragmentation gaps
+ * @run main/othervm/timeout=300 -Xmx1g -XX:-UseCompressedOops Fragmentation gaps
  * @run main/othervm/timeout=300 -Xmx2g Fragmentation large
  * @run main/othervm/timeout=300 -Xmx2g -XX:-UseCompressedOops Fragmentation large
  * @run main/othervm/timeout=300 -Xmx2g Fragmentation small 400
@@ -32,6 +34,7 @@ public class Fragmentation {
     private static final int[] SIZES = {24, 40, 56, 80, 112, 144, 200, 264, 400, 600, 900};
     private static final int PAGE = 4096;
     private static final int BLOCK = 64 << 10;
+    private static final int CHUNK = 4 << 20;
     private static final int RESERVE = 256 << 10;
     private static final long MAX = Runtime.getRuntime().maxMemory();
 
@@ -43,7 +46,7 @@ public class Fragmentation {
     private static byte[] reserve;
     private static int fulls;
 
-    /** Arguments: "small" or "large", and the MiB that live at most, if the heap is not to be filled. */
+    /** Arguments: "small", "large" or "gaps", and the MiB that live at most, if the heap is not to be filled. */
     public static void main(String[] args) throws Exception {
         if (args.length > 1) {
             reach = Math.min(MAX, Long.parseLong(args[1]) * Heap.MIB);
@@ -51,6 +54,10 @@ public class Fragmentation {
         System.out.println(describe(0, 0, 0));
         if (args[0].equals("large")) {
             run("large objects that rise", Fragmentation::risingLarge);
+            return;
+        }
+        if (args[0].equals("gaps")) {
+            run("wide gaps", Fragmentation::wideGaps);
             return;
         }
         run("one object a block", Fragmentation::oneInEachBlock);
@@ -112,11 +119,14 @@ public class Fragmentation {
             bytes += object.length + 24;
         }
 
-        void dropEveryOther() {
-            for (int i = 0; i < count; i += 2) {
-                byte[][] segment = segments.get(i / SEGMENT);
-                bytes -= segment[i % SEGMENT].length + 24;
-                segment[i % SEGMENT] = null;
+        /** Keeps one of {@code apart} objects. */
+        void keepOneOf(int apart) {
+            for (int i = 0; i < count; i++) {
+                if (i % apart != apart - 1) {
+                    byte[][] segment = segments.get(i / SEGMENT);
+                    bytes -= segment[i % SEGMENT].length + 24;
+                    segment[i % SEGMENT] = null;
+                }
             }
         }
 
@@ -200,7 +210,7 @@ public class Fragmentation {
                 }
             }
         }
-        large.forEach(Objects::dropEveryOther);
+        large.forEach(objects -> objects.keepOneOf(2));
         fill(100_000, small.bytes + bytes(large));
     }
 
@@ -237,8 +247,20 @@ public class Fragmentation {
         List<Objects> kept = new ArrayList<>();
         for (int quarters = 4; quarters <= 8; quarters++) {
             Objects filled = fill(quarters * Heap.MIB / 4, bytes(kept));
-            filled.dropEveryOther();
+            filled.keepOneOf(2);
             kept.add(filled);
         }
+    }
+
+    /**
+     * Few objects live, far apart, and the next ones are larger than all gaps between them. Of the first, one alone lies in each chunk.
+     * Three times as many addresses as the heap has bytes are used up when three fifths of it are in use.
+     */
+    private static void wideGaps() {
+        Objects first = fill(CHUNK / 2 + BLOCK, 0);
+        first.keepOneOf(8);
+        Objects second = fill(8 * CHUNK, first.bytes);
+        second.keepOneOf(4);
+        fill(25 * CHUNK, first.bytes + second.bytes);
     }
 }
