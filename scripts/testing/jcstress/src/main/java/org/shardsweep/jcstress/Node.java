@@ -12,6 +12,9 @@ final class Node {
 
     private static final long SALT = 0x5bd1e995L;
 
+    /** Takes long to mark, as one worker does it link by link: a plan that marks beside the program does so while actors run. */
+    private static final Link LINKS = Link.chain(1_000_000);
+
     /** Garbage, so that there are collections; a field, so that compilers leave it alone. */
     static Object garbage;
 
@@ -52,5 +55,21 @@ final class Node {
             return value < 0 || value > 9 || check % SALT != 0 ? BROKEN : YOUNG;
         }
         return check == value * SALT ? value : BROKEN;
+    }
+
+    private static final class Link {
+        final Link next;
+
+        Link(Link next) {
+            this.next = next;
+        }
+
+        static Link chain(int length) {
+            Link first = null;
+            for (int i = 0; i < length; i++) {
+                first = new Link(first);
+            }
+            return first;
+        }
     }
 }
