@@ -144,8 +144,29 @@ public final class Child {
 
     /** Demands so many partial collections in what it has printed with -Xlog:gc, if the plan under test has such. */
     public void mustHaveCollectedPartially(long least) {
-        long partial = out().lines().filter(line -> line.contains("Pause Young")).count();
+        long partial = count("Pause Young");
         Check.that(!hasGenerations() || partial >= least, "partial collections: " + partial);
+    }
+
+    /** How many final marks, in what it has printed with -Xlog:gc,safepoint, had a safepoint of their own: the program ran while it was marked. */
+    public long marksBeside() {
+        long beside = 0;
+        boolean hasRun = false;
+        for (String line : (Iterable<String>) out().lines()::iterator) {
+            // This line comes when the safepoint is over.
+            hasRun |= line.contains("Safepoint \"ThirdPartyHeapCollect\"");
+            if (line.contains("Pause Init Mark")) {
+                hasRun = false;
+            } else if (line.contains("Pause Final Mark") && hasRun) {
+                beside++;
+            }
+        }
+        return beside;
+    }
+
+    /** How many lines that it has printed have {@code text}. */
+    public long count(String text) {
+        return out().lines().filter(line -> line.contains(text)).count();
     }
 
     /** Files that a crash left in its folder. */
