@@ -33,7 +33,7 @@ public class LateMarking {
 
     /** The lines that {@code main} prints about its pauses. */
     private static List<String> log(Class<?> main) throws Exception {
-        return Child.with("-Xms64m", "-Xmx64m", "-XX:ThirdPartyHeapOptions=plan=ConcurrentMarkSweep", "-Xlog:gc=debug").main(main).mustExitCleanly(0)
+        return Child.with("-Xms64m", "-Xmx64m", "-XX:ThirdPartyHeapOptions=plan=ConcurrentMarkSweep", "-Xlog:gc").main(main).mustExitCleanly(0)
                 .out().lines().filter(line -> line.matches(".*(Pause|the heap is full|marking has ended).*")).collect(Collectors.toList());
     }
 
