@@ -40,12 +40,21 @@ same() {
   say "$name: the same"
 }
 
+# cases PROGRAM: prints the cases that a program of ours lists, a line each. Dies where there is none.
+cases() {
+  local listed
+  listed=$("$1") || die "$1 does not list its cases"
+  [[ $listed ]] || die "$1 lists no case"
+  echo "$listed"
+}
+
 corner_cases() {
-  local name
-  for name in $("$WORK/corners"); do
+  local names name
+  names=$(cases "$WORK/corners")
+  for name in $names; do
     preloaded "$WORK/corners" "$name" || die "corner case $name does not hold"
   done
-  say "corner cases hold: $("$WORK/corners" | xargs)"
+  say "corner cases hold: $(xargs <<<"$names")"
 }
 
 # Operators new, in a C++ program and in a C program with a C++ plugin.
@@ -87,10 +96,11 @@ rust_example() {
 
 # What a program does wrong ends it in secure mode: by a line, or at a guard page.
 secure() {
-  local name line said status
+  local listed name line said status
   # The compiler sees some of what is wrong.
   gcc -std=gnu11 -O1 -Wall -Wextra -Werror -fno-builtin -Wno-use-after-free -Wno-free-nonheap-object \
     -o "$WORK/secure" "$ROOT/malloc/tests/secure.c" -pthread
+  listed=$(cases "$WORK/secure")
   while read -r name line; do
     status=0
     said=$({ LIBRARY=$SECURE preloaded "$WORK/secure" "$name"; } 2>&1) || status=$?
@@ -99,8 +109,8 @@ secure() {
     else
       [[ $status == 134 && $said =~ ^"$line 0x"[0-9a-f]+$ ]]
     fi || die "secure mode: $name should end with '$line'; it ends with code $status and '$said'"
-  done < <("$WORK/secure")
-  say "secure mode ends: $("$WORK/secure" | cut -d ' ' -f 1 | xargs)"
+  done <<<"$listed"
+  say "secure mode ends: $(cut -d ' ' -f 1 <<<"$listed" | xargs)"
 }
 
 # The interface of shardsweep.h, in a program that is linked with the library.
@@ -259,4 +269,5 @@ main() {
   done
 }
 
-main
+# Tests of this file take functions out of it.
+[[ ${BASH_SOURCE[0]} != "$0" ]] || main

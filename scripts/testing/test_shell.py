@@ -67,6 +67,16 @@ class Shell(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertRegex(done.stderr, r"^test: error: (no step is named|there is no step ''): shell lint [^\n]*\n$")
 
+    def test_a_program_that_lists_no_case_is_no_success(self):
+        for program, said in (("true", "lists no case"), ("false", "does not list its cases")):
+            for step in ("corner_cases", "secure"):
+                with self.subTest(program=program, step=step), tempfile.TemporaryDirectory() as name:
+                    for made in ("corners", "secure"):
+                        Path(name, made).symlink_to(f"/bin/{program}")
+                    done = bash(f"source ./test-malloc.sh; WORK={name}; gcc() {{ :; }}; {step}")
+                    self.assertEqual((done.returncode, done.stdout), (1, ""))
+                    self.assertRegex(done.stderr, rf"^bash: error: {name}/(corners|secure) {said}\n$")
+
 
 if __name__ == "__main__":
     unittest.main()
