@@ -57,7 +57,9 @@ class Shell(unittest.TestCase):
                 if rows:
                     runs.write_text(f"run\n{rows}")
                 done = bash(f"source ../lib.sh; source ./check.sh; OUT={name}; begin_runs {name}/to run 2 {said}")
-                self.assertEqual((done.returncode, done.stderr, runs.read_text()), (0, "", f"run\n{rows if kept else ''}"))
+                self.assertEqual(
+                    (done.returncode, done.stderr, runs.read_text()), (0, "", f"run\n{rows if kept else ''}")
+                )
             done = bash(f"source ../lib.sh; source ./check.sh; OUT={name}; begin_runs {name}/to run 1 fails; echo on")
             self.assertEqual((done.returncode, done.stdout), (1, ""))
 
