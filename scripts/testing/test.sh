@@ -153,15 +153,15 @@ test_jtreg() {
 OUT_OF_MEMORY=(outofmemory/{NearlyAll,LargeBesideOthers,RefusedBesideOthers,SmallBesideOthers}.java)
 
 plans_that_remember() {
-  on_plan ms-64k StickyMarkSweep barriers references roots fragmentation unloading/RoomOfDeadLoaders.java control/OldGarbage.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
-  on_plan stock StickyImmix barriers references moving
-  on_plan stock GenImmix barriers references
-  on_plan stock GenCopy moving roots
+  on_plan ms-64k StickyMarkSweep barriers references roots moving fragmentation unloading/RoomOfDeadLoaders.java control/OldGarbage.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
+  on_plan stock StickyImmix barriers references roots moving
+  on_plan stock GenImmix barriers references roots moving
+  on_plan stock GenCopy barriers references roots moving
 }
 
 other_plans() {
-  on_plan ms-64k ConcurrentMarkSweep barriers references roots unloading fragmentation control/LogFormat.java control/Phases.java events/ReferenceEvents.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
-  on_plan stock ConcurrentImmix barriers references moving unloading/BesideProgram.java unloading/Redefined.java control/LogFormat.java
+  on_plan ms-64k ConcurrentMarkSweep barriers references roots moving unloading fragmentation control/LogFormat.java control/Phases.java events/ReferenceEvents.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
+  on_plan stock ConcurrentImmix barriers references roots moving unloading/BesideProgram.java unloading/Redefined.java control/LogFormat.java
   on_plan stock Immix moving references
   on_plan stock SemiSpace unloading/CallSites.java
   on_plan malloc-shardsweep MarkSweep references/FoundOnce.java
