@@ -38,9 +38,9 @@ class Iteration:
     `usage` has what the process used during it, by the names of `USAGE`, where the benchmark says that.
     `latencies` has microseconds by names such as `simple.p99.9` and `metered.max`, where the benchmark has requests.
 
-    Three sums of milliseconds tell what the collector and the VM took. `stopped` is from the request of each safepoint
-    to its end, `reaching` the part of it until all threads stood still; both are of every safepoint, also of those that
-    are not collections. `pause_cpu` is the processor time of the threads during the pauses.
+    `reaching` is how many milliseconds passed from the request of each safepoint until all threads stood still, also of
+    those that are not collections. `pause_cpu` is the processor time of the threads during the pauses. Each is None
+    where there were pauses and the log does not tell it.
     """
 
     number: int
@@ -49,8 +49,7 @@ class Iteration:
     charged: float | None
     usage: dict[str, float] = field(default_factory=dict)
     latencies: dict[str, float] = field(default_factory=dict)
-    stopped: float = 0.0
-    reaching: float = 0.0
+    reaching: float | None = None
     pause_cpu: float | None = None
 
 
@@ -104,7 +103,7 @@ _PAUSE = re.compile(
 )
 _SAFEPOINT = re.compile(
     r"^\[[\d.]+s\]\[info\s*\]\[safepoint\s*\] Safepoint .* Reaching safepoint: +(?P<reaching>\d+) ns,"
-    r".* Total: +(?P<total>\d+) ns$"
+    r".* Total: +\d+ ns$"
 )
 _PAUSE_CPU = re.compile(
     r"^\[[\d.]+s\]\[info\s*\]\[gc,cpu\s*\] GC\(\d+\) User=(?P<user>[\d.]+)s Sys=(?P<system>[\d.]+)s "
@@ -216,8 +215,7 @@ def _iterations(output: str) -> list[Iteration]:
         elif pause := _PAUSE.match(line):
             reader.pause(pause)
         elif safepoint := _SAFEPOINT.match(line):
-            reader.stopped += int(safepoint["total"]) / 1e6
-            reader.reaching += int(safepoint["reaching"]) / 1e6
+            reader.safepoint(safepoint)
         elif cpu := _PAUSE_CPU.match(line):
             reader.pause_cpu = (reader.pause_cpu or 0.0) + 1000 * (float(cpu["user"]) + float(cpu["system"]))
     return found
@@ -237,7 +235,7 @@ class _Reader:
     """What the lines of the iteration that is being read have said."""
 
     def __init__(self) -> None:
-        self.running = False
+        self.running = self.has_safepoints = False
         self.heap = 0.0
         # What the benchmark said last, in the iteration or before it.
         self.before: dict[str, int] = {}
@@ -248,7 +246,7 @@ class _Reader:
         # Pauses by the number of their collection: one of G1 can have several.
         self.pauses: dict[int, list[float]] = {}
         self.latencies: dict[str, float] = {}
-        self.charged = self.stopped = self.reaching = 0.0
+        self.charged = self.reaching = 0.0
         self.pause_cpu: float | None = None
 
     def begin(self) -> None:
@@ -273,6 +271,10 @@ class _Reader:
         self.heap = after
         self.pauses.setdefault(int(line["id"]), []).append(float(line["ms"]))
 
+    def safepoint(self, line: re.Match) -> None:
+        self.has_safepoints = True
+        self.reaching += int(line["reaching"]) / 1e6
+
     def end(self, number: int, milliseconds: float) -> Iteration:
         self.running = False
         usage, charged = {}, None
@@ -288,9 +290,9 @@ class _Reader:
             charged,
             usage,
             self.latencies,
-            self.stopped,
-            self.reaching,
-            self.pause_cpu,
+            # A pause is in a safepoint: where there are pauses and no safepoint at all, these are not logged.
+            self.reaching if self.has_safepoints or not self.pauses else None,
+            self.pause_cpu if self.pause_cpu is not None or self.pauses else 0.0,
         )
 
 

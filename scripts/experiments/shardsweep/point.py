@@ -242,13 +242,17 @@ def _measures(iteration: Iteration) -> list[tuple[str, float, str]]:
     pauses = [pause for collection in iteration.collections for pause in collection]
     measures = [
         ("time.total", iteration.milliseconds, "ms"),
-        # Pauses only: the work that G1 does beside the program counts as the program's.
+        # What these times are is in `configs/README.md`.
         ("time.collector", sum(pauses), "ms"),
         ("time.mutator", iteration.milliseconds - sum(pauses), "ms"),
         ("collections", len(iteration.collections), "count"),
+        ("pause.max", max(pauses, default=0.0), "ms"),
     ]
-    if iteration.stopped:
-        measures += [("time.stopped", iteration.stopped, "ms"), ("time.to-safepoint", iteration.reaching, "ms")]
+    if iteration.reaching is not None:
+        measures += [
+            ("time.to-safepoint", iteration.reaching, "ms"),
+            ("time.paused", iteration.reaching + sum(pauses), "ms"),
+        ]
     if usage := iteration.usage:
         measures += [
             ("cpu.total", usage["user"] + usage["system"], "ms"),
@@ -258,15 +262,13 @@ def _measures(iteration: Iteration) -> list[tuple[str, float, str]]:
             ("faults.major", usage["major"], "count"),
         ]
     measures += [(f"latency.{name}", value / 1000, "ms") for name, value in iteration.latencies.items()]
-    if iteration.pause_cpu is not None or not pauses:
-        measures.append(("cpu.collector", iteration.pause_cpu or 0.0, "ms"))
+    if iteration.pause_cpu is not None:
+        measures.append(("cpu.collector", iteration.pause_cpu, "ms"))
     if iteration.charged is not None:
         measures.append(("charged", iteration.charged, "MiB"))
+    # Of no pauses the longest is nothing, but there is none in the middle.
     if pauses:
-        measures += [
-            ("pause.median", statistics.median(pauses), "ms"),
-            ("pause.max", max(pauses), "ms"),
-        ]
+        measures.append(("pause.median", statistics.median(pauses), "ms"))
     return measures
 
 

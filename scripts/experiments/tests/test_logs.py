@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Reading running-ng's logs, on recorded ones."""
 
-import dataclasses
 import gzip
 import json
 from pathlib import Path
@@ -105,20 +104,41 @@ def test_what_is_collected_while_results_are_checked_is_of_no_iteration(tmp_path
 
 def test_safepoints_and_processors_of_an_iteration_are_added_up():
     timed = read("usage-serial").iterations[-1]
-    assert (timed.stopped, timed.reaching) == (pytest.approx(18.014176), pytest.approx(0.352546))
+    assert timed.reaching == pytest.approx(0.352546)
     assert timed.pause_cpu == pytest.approx(10)
     measures = {name: value for name, value, _ in point._measures(timed)}
-    assert measures["time.stopped"] > measures["time.collector"] > measures["time.to-safepoint"]
+    assert measures["time.to-safepoint"] == timed.reaching
+    assert measures["time.paused"] == pytest.approx(0.352546 + 6.403)
     # The stand-in's counters are the same at both ends.
     assert (measures["cpu.total"], measures["faults.minor"], measures["cpu.collector"]) == (0, 0, pytest.approx(10))
 
 
-def test_an_iteration_without_a_pause_took_no_processor_time_for_one():
-    timed = dataclasses.replace(read("usage-serial").iterations[-1], collections=(), pause_cpu=None)
-    assert ("cpu.collector", 0, "ms") in point._measures(timed)
-    # Pauses whose processor time the log does not have are another matter.
-    unknown = dataclasses.replace(read("usage-serial").iterations[-1], pause_cpu=None)
-    assert "cpu.collector" not in [name for name, *_ in point._measures(unknown)]
+def measures_without(tmp_path, *kinds):
+    """The measures of the timed iteration of a log in which that has no lines of some kinds."""
+    before, started, timed = (LOGS / "usage-serial.log").read_text().rpartition("===== DaCapo tiny steady starting")
+    kept = [line for line in timed.splitlines(keepends=True) if not any(f"[{kind}" in line for kind in kinds)]
+    (tmp_path / "without.log").write_text(before + started + "".join(kept))
+    (run,) = logs.read(tmp_path / "without.log")
+    return {name: value for name, value, _ in point._measures(run.iterations[-1])}
+
+
+def test_an_iteration_without_a_pause_took_no_time_for_one(tmp_path):
+    measures = measures_without(tmp_path, "gc", "safepoint")
+    nothing = ("time.collector", "time.to-safepoint", "time.paused", "cpu.collector", "collections", "pause.max")
+    assert [measures[name] for name in nothing] == [0] * len(nothing)
+    assert "pause.median" not in measures
+    # The way to a safepoint that is no collection counts.
+    measures = measures_without(tmp_path, "gc")
+    assert measures["time.paused"] == measures["time.to-safepoint"] == pytest.approx(0.352546)
+    # Its end may be logged when the iteration has ended.
+    assert measures_without(tmp_path, "safepoint")["time.paused"] == pytest.approx(6.403)
+
+
+def test_what_a_log_does_not_tell_of_pauses_is_not_nothing(tmp_path):
+    assert "cpu.collector" not in measures_without(tmp_path, "gc,cpu")
+    (run,) = logs.read(LOGS / "passed-serial.log")
+    told = {name for name, *_ in point._measures(run.iterations[-1])}
+    assert "time.collector" in told and not told & {"time.to-safepoint", "time.paused", "cpu.collector"}
 
 
 def test_latencies_belong_to_the_iteration_whose_requests_they_are_of(tmp_path):
@@ -169,7 +189,6 @@ def test_an_iteration_without_collections_has_charged_what_it_grew(tmp_path):
     quiet.write_text(before.replace("heap 14802", "heap 12027") + started + kept)
     (run,) = logs.read(quiet)
     assert run.iterations[-1].charged == 2
-    assert "pause.max" not in {name for name, _, _ in point._measures(run.iterations[-1])}
 
 
 def test_what_the_launcher_measures_of_a_run_is_in_its_rows():
