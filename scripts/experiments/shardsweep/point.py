@@ -28,6 +28,11 @@ def result_file(folder: Path, point: Point) -> Path:
     return folder / POINTS / f"{point.id}.json"
 
 
+def sitting(folder: Path) -> str:
+    """The name of the sitting that a sweep is: that of its folder."""
+    return folder.resolve().name
+
+
 def read_result(file: Path) -> dict:
     """What is in the result file of a point. Raises UserError for a damaged one."""
     return read_json(file, "remove it and run the sweep again")
@@ -145,7 +150,7 @@ def _minheap_in(file: Path) -> int | None:
 
 def _performance(folder: Path, point: Point, whole: Grid, builds: list[Build], heap: int) -> tuple[list, list]:
     experiment, rows, notes = whole.experiments()[point.experiment], [], []
-    in_turn = probe.order(point, builds)
+    in_turn = probe.order(point, builds, sitting(folder))
     for place, run in enumerate(_run(folder, point, whole, in_turn, heap)):
         keys = {**_keys(run.build, point, experiment), "heap": heap}
         rows.append({**keys, "iteration": 0, "metric": "order", "value": place, "unit": "place"})

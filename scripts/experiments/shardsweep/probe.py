@@ -63,10 +63,11 @@ def settings() -> dict[str, str]:
     return {name: value for name, value in passed if name.startswith(SETTINGS) and name not in ours}
 
 
-def order(point: Point, builds: list[Build]) -> list[Build]:
+def order(point: Point, builds: list[Build], sitting: str) -> list[Build]:
     """The builds in the order in which an invocation goes through them. It is random, so that no build always follows
-    the same other one, and always the same for a point, so that an interrupted one goes on as it began."""
-    return random.Random(point.id).sample(builds, len(builds))
+    the same other one, in one sitting or in all, and always the same for a point of a sitting, so that an interrupted one
+    goes on as it began."""
+    return random.Random(f"{sitting}/{point.id}").sample(builds, len(builds))
 
 
 def run(

@@ -27,7 +27,7 @@ def record(name: str, folders: list[Path], results: Path = RESULTS) -> Path:
     target = _target(name, results)
     whole = _grid(folders)
     table, notes = _pooled(folders)
-    facts = {folder.resolve().name: sweep.read_machine(folder) for folder in folders}
+    facts = {point.sitting(folder): sweep.read_machine(folder) for folder in folders}
     _check_committed(list(facts.values()))
     _check_alike(list(facts.values()))
     with replaced(target) as new:
@@ -52,7 +52,7 @@ def _target(name: str, results: Path) -> Path:
 
 def _grid(folders: list[Path]) -> grid.Grid:
     """The grid of all sweeps. Raises UserError where they are no sitting each, of the same grid."""
-    names = [folder.resolve().name for folder in folders]
+    names = list(map(point.sitting, folders))
     again = next((name for name in names if names.count(name) > 1), None)
     if again:
         raise UserError(f"two folders are called {again}, which is the name of a sitting: rename one of them")
@@ -88,7 +88,7 @@ def _pooled(folders: list[Path]) -> tuple[pd.DataFrame, list[dict]]:
         table, said = sweep.results(folder)
         if table.empty:
             raise UserError(f"{folder} has no results: run the sweep first")
-        tables.append(table.assign(sitting=folder.resolve().name, invocation=table["invocation"] + before))
+        tables.append(table.assign(sitting=point.sitting(folder), invocation=table["invocation"] + before))
         before += int(table["invocation"].max()) + 1
         notes += said
     pooled = pd.concat(tables, ignore_index=True).astype(tidy.ALL)

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from shardsweep import catalog, grid, probe, published
+from shardsweep import catalog, grid, point, probe, published
 from shardsweep.errors import UserError
 
 MINIMAL = {"minheap": {"builds": ["ms-64k"], "threads": [1]}}
@@ -215,15 +215,32 @@ def test_builds_that_are_missing_leave_the_rest():
         grid.without(whole, {"ms-4k": "not built", "ms-64k": "not built"})
 
 
-def test_the_order_of_builds_is_of_chance_and_the_same_each_time():
+def test_the_order_of_builds_is_of_chance_and_the_same_each_time_in_a_sitting():
     whole = grid.check(
         {"perf-by-heap": {"builds": list("abcd"), "baseline": "a", "threads": [1], "heaps": [50], "invocations": 60}},
         "test",
     )
-    orders = [tuple(probe.order(each, list(each.builds))) for each in grid.points(whole)]
-    assert orders == [tuple(probe.order(each, list(each.builds))) for each in grid.points(whole)]
+    orders, again, others = (
+        [tuple(probe.order(each, list(each.builds), sitting)) for each in grid.points(whole)]
+        for sitting in ("monday", "monday", "tuesday")
+    )
+    assert orders == again
+    # One in 24 is the same by chance.
+    assert sum(one == other for one, other in zip(orders, others, strict=True)) < 10
     # Each build is first, and second, and so on, about as often as any other.
     for place in range(4):
         counts = [sum(1 for order in orders if order[place] == name) for name in "abcd"]
         assert sum(counts) == 60 and min(counts) >= 6
     assert len(set(orders)) > 15
+
+
+def test_a_point_has_the_order_of_the_sitting_that_its_folder_is(tmp_path, monkeypatch):
+    experiment = {"builds": list("abcdefgh"), "baseline": "a", "threads": [1], "heaps": [50], "invocations": 1}
+    whole = grid.check({"perf-by-heap": experiment}, "test")
+    (one,) = grid.points(whole)
+    ran = []
+    monkeypatch.setattr(point, "_run", lambda folder, point, whole, builds, heap: ran.append(builds) or [])
+    for sitting in ("monday", "tuesday"):
+        point._performance(tmp_path / sitting, one, whole, list(one.builds), 50)
+    assert ran == [probe.order(one, list(one.builds), sitting) for sitting in ("monday", "tuesday")]
+    assert ran[0] != ran[1]
