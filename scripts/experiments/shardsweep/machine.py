@@ -138,6 +138,8 @@ def _java() -> str:
     return subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr.strip()
 
 
+# What the name of a commit ends with where something is changed.
+DIRTY = "-dirty"
 # What is made of measurements, which is replaced while they are recorded.
 _BUT_RESULTS = (":!results", ":!README.md")
 # Of what no commit has, what is measured.
@@ -159,7 +161,13 @@ def revision() -> str:
         return "unknown"
     if head.returncode != 0:
         return "unknown"
-    return head.stdout.strip() + ("-dirty" if changed.returncode != 0 or new.stdout else "")
+    return head.stdout.strip() + (DIRTY if changed.returncode != 0 or new.stdout else "")
+
+
+def check_committed(what: str, revision: str | None) -> None:
+    """Raises UserError where something is of a revision that has changes which no commit has."""
+    if (revision or "").endswith(DIRTY):
+        raise UserError(f"{what} is of {revision}, with changes that no commit has: commit, build and measure again")
 
 
 def short(revision: str, digits: int) -> str:

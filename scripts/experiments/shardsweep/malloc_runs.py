@@ -106,9 +106,7 @@ def _check_same(folder: Path, what: str, before: dict[str, str], now: dict[str, 
 
 def check_committed(folder: Path) -> None:
     """Raises UserError where what was measured is not what a commit says."""
-    revision = read_checked(folder / FACTS, _Facts).revision
-    if revision.endswith("-dirty"):
-        raise UserError(f"{folder} is of {revision}: commit, build, measure again")
+    machine.check_committed(str(folder), read_checked(folder / FACTS, _Facts).revision)
 
 
 def check_covers(folder: Path, kept: Path) -> None:

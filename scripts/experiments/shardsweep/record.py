@@ -22,13 +22,13 @@ def record(name: str, folders: list[Path], results: Path = RESULTS) -> Path:
 
     Each sweep is a sitting. All of them are at their end, are of one grid, and were measured on one kind of machine, with one
     JVM, jar and commit of each build, in the same heaps, and with the same settings: samples of others are not to be pooled.
-    Raises UserError where they are not, have no results, or are of a build that has no commit.
+    Raises UserError where they are not, have no results, or are of a build or a checkout that has no commit.
     """
     target = _target(name, results)
     whole = _grid(folders)
     table, notes = _pooled(folders)
     facts = {point.sitting(folder): sweep.read_machine(folder) for folder in folders}
-    _check_committed(list(facts.values()))
+    _check_committed(facts)
     _check_alike(list(facts.values()))
     with replaced(target) as new:
         tidy.write(table, new / sweep.RESULTS)
@@ -105,12 +105,13 @@ def _check_heaps(table: pd.DataFrame) -> None:
                 raise UserError(f"{factor:g} times the minheap of {benchmark} are {both}: not to be pooled")
 
 
-def _check_committed(facts: list[dict]) -> None:
-    """Raises UserError where a build is not what its commit says."""
-    for name, build in (build for one in facts for build in one["builds"].items()):
-        for what, revision in ((name, build.get("revision")), (f"the JVM of {name}", build.get("jvm"))):
-            if (revision or "").endswith("-dirty"):
-                raise UserError(f"{what} was built with changes that no commit has: commit, build and measure again")
+def _check_committed(sweeps: dict[str, dict]) -> None:
+    """Raises UserError where a build, or the checkout that measured it, is not what its commit says."""
+    for sitting, facts in sweeps.items():
+        for name, build in facts["builds"].items():
+            machine.check_committed(name, build.get("revision"))
+            machine.check_committed(f"the JVM of {name}", build.get("jvm"))
+        machine.check_committed(f"the sweep {sitting}", facts["revision"])
 
 
 def _check_alike(facts: list[dict]) -> None:

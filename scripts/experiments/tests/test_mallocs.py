@@ -287,7 +287,7 @@ def test_only_what_is_measured_to_its_end_is_recorded(measure, tmp_path, monkeyp
     facts = (folder / "machine.json").read_text()
     (folder / "machine.json").write_text(facts.replace(COMMIT, f"{COMMIT}-dirty"))
     assert run("--rounds", "2", "--record", *POINT) == 1
-    assert f"results is of {COMMIT}-dirty: commit, build, measure again" in capsys.readouterr().err
+    assert f"results is of {COMMIT}-dirty, with changes that no commit has: commit" in capsys.readouterr().err
     (folder / "machine.json").write_text(facts)
     for name in ("results.csv", "machine.json"):
         assert (kept / name).read_bytes() == (folder / name).read_bytes()

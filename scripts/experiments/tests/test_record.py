@@ -92,13 +92,18 @@ def test_a_sweep_that_is_not_at_its_end_is_refused(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("build", "said"),
-    [({"revision": "abc-dirty"}, "ms-64k"), ({"revision": "abc", "jvm": "abc-dirty"}, "the JVM of ms-64k")],
+    ("changed", "said"),
+    [
+        ({"builds": {"ms-64k": {"revision": "abc-dirty"}}}, "ms-64k"),
+        ({"builds": {"ms-64k": {"revision": "abc", "jvm": "abc-dirty"}}}, "the JVM of ms-64k"),
+        ({"revision": "abc-dirty"}, "the sweep two"),
+    ],
 )
-def test_a_build_without_a_commit_is_refused(tmp_path, build, said):
-    folder = swept(tmp_path / "one", 3, 4, builds={"ms-64k": build})
-    with pytest.raises(UserError, match=f"^{said} was built with changes that no commit has"):
-        record.record("minheap", [folder], tmp_path / "results")
+def test_what_no_commit_has_is_refused(tmp_path, changed, said):
+    folders = [swept(tmp_path / "one", 3, 4), swept(tmp_path / "two", 3, 4, **changed)]
+    refusal = f"{said} is of abc-dirty, with changes that no commit has: commit, build and measure again"
+    with pytest.raises(UserError, match=f"^{refusal}$"):
+        record.record("minheap", folders, tmp_path / "results")
     assert not (tmp_path / "results").exists()
 
 
