@@ -85,6 +85,12 @@ class Unmeasured(BaseModel):
     but_for_programs: bool = False
     nor_malloc: bool = False
 
+    @property
+    def exceptions(self) -> list[str]:
+        """What of the collectors runs its code, as it is shown."""
+        kinds = ((self.but_for_minheaps, "minheaps"), (self.but_for_programs, "programs other than lusearch"))
+        return [*(f"`{build}`" for build in sorted(self.but_for)), *(kind for is_run, kind in kinds if is_run)]
+
     def is_run_by(self, of: str, builds: frozenset[str] | None) -> bool:
         """Whether the malloc, or of the collectors one of these builds, or where they are not known any build, runs its code."""
         if of == MALLOC:

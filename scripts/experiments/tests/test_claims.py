@@ -468,6 +468,28 @@ def test_the_pages_are_those_that_the_data_sets_make(tmp_path):
     assert list(map(same_but_for_age, after)) == list(map(same_but_for_age, before)), "run `shardsweep results`"
 
 
+def test_the_page_says_what_runs_the_code_of_a_commit_that_makes_no_other_result_stale(tmp_path, monkeypatch):
+    for name in ("claims.yml", claims.PAGE_TEMPLATE):
+        shutil.copy(record.RESULTS / name, tmp_path / name)
+    some = {"commit": COMMIT.ljust(40, "0"), "why": "some"}
+    unmeasured = [
+        freshness.Unmeasured(**some, **runs)
+        for runs in (
+            {}, {"but_for_minheaps": True}, {"but_for": {"stock-Immix", "ms-4k"}},
+            {"but_for": {"ms-4k"}, "but_for_minheaps": True, "but_for_programs": True},
+        )
+    ]  # fmt: skip
+    monkeypatch.setattr(freshness, "unmeasured", lambda: unmeasured)
+    text = claims.Results(tmp_path).render(claims.PAGE_TEMPLATE)
+    assert [line for line in text.splitlines() if line.startswith(f"- {COMMIT[:7]}")] == [
+        f"- {COMMIT[:7]}: some{exceptions}"
+        for exceptions in (
+            "", "; but for minheaps", "; but for `ms-4k`, `stock-Immix`",
+            "; but for `ms-4k`, minheaps, programs other than lusearch",
+        )
+    ]  # fmt: skip
+
+
 def test_pages_of_nothing_that_was_measured_say_so(tmp_path):
     for name in ("claims.yml", claims.PAGE_TEMPLATE, *claims.FRONT_TEMPLATES):
         shutil.copy(record.RESULTS / name, tmp_path / name)
