@@ -244,6 +244,25 @@ def verdict_of(ratio: Interval) -> str:
     return TOO_FEW if ratio.samples < FEW else verdict(ratio.low, ratio.high)
 
 
+def apart(own: tuple[float, float], *others: tuple[float, float]) -> str:
+    """Whether something is less or more than each of some others, by the ends of their intervals, or undecided; too few where
+    one of the ends is missing."""
+    if np.isnan([own, *others]).any():
+        return TOO_FEW
+    if own[1] < min(low for low, _ in others):
+        return "less"
+    return "more" if own[0] > max(high for _, high in others) else "undecided"
+
+
+def quotient(value: Interval, baseline: Interval) -> Interval:
+    """One estimate over another one that is independent of it. The ends are those that `apart` goes by: all is below 1 where
+    that says less. They leave out the truth no more often than those of both estimates together."""
+    return Interval(
+        value.estimate / baseline.estimate, value.low / baseline.high, value.high / baseline.low,
+        min(value.samples, baseline.samples),
+    )  # fmt: skip
+
+
 def common(ratios: pd.DataFrame) -> pd.DataFrame:
     """The positive ratios of the cells in which every build has one which has any: only over these are geometric means of
     builds comparable. A build that cannot run in a small heap would else have a mean over the large ones alone."""

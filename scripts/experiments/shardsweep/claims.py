@@ -136,15 +136,8 @@ class Answer:
 
     def beside(self, *others: "Answer") -> str:
         """Whether a minheap is less or more than each of some others, by their intervals. Searches have none."""
-        known = [each.estimate for each in (self, *others) if each.estimate]
-        if not self.estimate or len(known) < 2:
-            return UNKNOWN
-        if np.isnan([end for each in known for end in (each.low, each.high)]).any():
-            return analysis.TOO_FEW
-        own, *rest = known
-        if own.high < min(each.low for each in rest):
-            return "less"
-        return "more" if own.low > max(each.high for each in rest) else "undecided"
+        known = [(each.estimate.low, each.estimate.high) for each in (self, *others) if each.estimate]
+        return analysis.apart(*known) if self.estimate and len(known) > 1 else UNKNOWN
 
 
 class Results:

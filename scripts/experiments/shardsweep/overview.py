@@ -2,12 +2,13 @@
 """What a report begins with: a dot plot of the builds for each measurement, relative to whichever build is clicked, and
 memory against time. This is their data; the page's script draws them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
 
 from shardsweep import analysis, draw, figures, thresholds
+from shardsweep.analysis import Interval
 
 # The measurements that have a plot, of `figures.METRICS`, in this order. Where latencies were measured they are what the
 # benchmark is for.
@@ -45,7 +46,7 @@ def data(table: pd.DataFrame, baseline: str | None = None) -> dict:
 def _cells(last: pd.DataFrame) -> Iterable[dict]:
     """The plots of each benchmark, number of threads and heap size."""
     for (benchmark, threads, heap), cell in last.groupby(analysis.CELL, sort=False, dropna=False):
-        panels = [_panel(cell, metric, *TITLES[metric]) for metric in SHOWN]
+        panels = [_measured(cell, metric) for metric in SHOWN]
         panels = [panel for panel in panels if panel["builds"]]
         if panels:
             name = f"{benchmark}, {figures.threads_named(threads)}, {heap} MiB"
@@ -54,55 +55,79 @@ def _cells(last: pd.DataFrame) -> Iterable[dict]:
 
 def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
     """The minheaps of each benchmark, a plot for each number of threads."""
-    rows = thresholds.minheaps(table)
-    for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
+    searches = table[table["metric"] == "minheap"].dropna(subset=["value"])
+    runs = thresholds.points(table)
+    for benchmark, of_benchmark in searches.groupby("benchmark", sort=False):
         panels = [
-            _panel(group, "minheap", f"Minheap, {figures.threads_named(threads)}", "MiB")
+            _minheap(group, runs, f"Minheap, {figures.threads_named(threads)}")
             for threads, group in of_benchmark.groupby("threads", dropna=False)
         ]
-        panels = [panel for panel in panels if panel["builds"]]
-        if panels:
-            yield {"name": f"{benchmark}, minheap", "panels": panels}
+        yield {"name": f"{benchmark}, minheap", "panels": panels}
 
 
-def _panel(cell: pd.DataFrame, metric: str, title: str, unit: str) -> dict:
-    """Medians and their intervals, and the same of the ratios to each build, with what these say; a missing end of an interval
-    is None."""
+def _minheap(searches: pd.DataFrame, runs: dict[tuple[str, str, int], thresholds.Runs], title: str) -> dict:
+    """The minheap of each build: the heap in which half of its runs pass, where they tell of it, else the median of its
+    searches, which are too few for a verdict."""
+    points = {analysis.point_key(row): row.build for row in searches.itertuples()}
+    known = {build: runs[key].heap(0.5) for key, build in points.items() if key in runs}
+    found = {
+        build: known.get(build) or analysis.median(group["value"].astype(float))
+        for build, group in searches.groupby("build", sort=False)
+    }
+
+    def compare(build: str, baseline: str) -> tuple[Interval, str]:
+        ends = [(each.low, each.high) for each in (found[build], found[baseline])]
+        verdict = analysis.apart(*ends) if {build, baseline} <= known.keys() else analysis.TOO_FEW
+        ratio = analysis.quotient(found[build], found[baseline])
+        return ratio, f"{verdict}, n = {ratio.samples}"
+
+    return _panel(title, "MiB", found, compare)
+
+
+def _measured(cell: pd.DataFrame, metric: str) -> dict:
+    """The medians of a metric, and their ratios, by block."""
     rows = analysis.by_block(cell[cell["metric"] == metric].dropna(subset=["value"]))
     samples = {build: group["value"].astype(float) for build, group in rows.groupby("build", sort=False)}
-    medians = {build: analysis.median(values) for build, values in samples.items()}
-    builds = sorted(samples, key=lambda build: (medians[build].estimate, build))
-    ratios = {
-        baseline: [analysis.ratio_of_medians(samples[build], values) for build in builds]
-        for baseline, values in samples.items()
-        if medians[baseline].estimate > 0
+
+    def compare(build: str, baseline: str) -> tuple[Interval, str]:
+        ratio = analysis.ratio_of_medians(samples[build], samples[baseline])
+        return ratio, _said(ratio)
+
+    return _panel(*TITLES[metric], {build: analysis.median(values) for build, values in samples.items()}, compare)
+
+
+def _panel(
+    title: str, unit: str, found: dict[str, Interval], compare: Callable[[str, str], tuple[Interval, str]]
+) -> dict:
+    """What was found of each build, and its ratio to each, with what that says, both as `compare` has them of a build and a
+    baseline; a missing end of an interval is None."""
+    builds = sorted(found, key=lambda build: (found[build].estimate, build))
+    compared = {
+        baseline: [
+            # Its own ratio is 1 by definition.
+            ([1, None, None], "") if build == baseline else (_numbers(ratio), said)
+            for build in builds
+            for ratio, said in [compare(build, baseline)]
+        ]
+        for baseline in found
+        if found[baseline].estimate > 0
     }
     return {
         "title": title,
         "unit": unit,
         "builds": builds,
-        "samples": [len(samples[build]) for build in builds],
-        "values": [_numbers(medians[build]) for build in builds],
-        "ratios": {
-            baseline: [
-                # Its own ratio is 1 by definition.
-                [1, None, None] if build == baseline else _numbers(ratio)
-                for build, ratio in zip(builds, found, strict=True)
-            ]
-            for baseline, found in ratios.items()
-        },
-        "verdicts": {
-            baseline: ["" if build == baseline else _said(ratio) for build, ratio in zip(builds, found, strict=True)]
-            for baseline, found in ratios.items()
-        },
+        "samples": [found[build].samples for build in builds],
+        "values": [_numbers(found[build]) for build in builds],
+        "ratios": {baseline: [ratio for ratio, _ in each] for baseline, each in compared.items()},
+        "verdicts": {baseline: [said for _, said in each] for baseline, each in compared.items()},
     }
 
 
-def _numbers(found: analysis.Interval) -> list[float | None]:
+def _numbers(found: Interval) -> list[float | None]:
     return [None if np.isnan(each) else each for each in (found.estimate, found.low, found.high)]
 
 
-def _said(ratio: analysis.Interval) -> str:
+def _said(ratio: Interval) -> str:
     """The verdict on a ratio, of how many blocks, and the confidence of its interval."""
     confidence = "" if np.isnan(ratio.low) else f", {analysis.ratio_confidence(ratio.samples):.0%}"
     return f"{analysis.verdict_of(ratio)}, n = {ratio.samples}{confidence}"

@@ -273,6 +273,23 @@ def test_the_interval_of_a_median_holds_the_true_one_as_often_as_is_said(samples
 
 
 @pytest.mark.parametrize(
+    ("own", "other", "said"),
+    [
+        ((6.0, 7.0, 8.0), (8.1, 9.0, 10.0), "less"), ((8.1, 9.0, 10.0), (6.0, 7.0, 8.0), "more"),
+        ((6.0, 7.0, 8.2), (8.1, 9.0, 10.0), "undecided"), ((6.0, 7.0, float("nan")), (8.1, 9.0, 10.0), "too few"),
+    ],
+)  # fmt: skip
+def test_a_quotient_of_estimates_says_what_their_intervals_do(own, other, said):
+    value, baseline = (
+        analysis.Interval(middle, low, high, samples) for samples, (low, middle, high) in ((5, own), (9, other))
+    )
+    assert analysis.apart((own[0], own[2]), (other[0], other[2])) == said
+    ratio = analysis.quotient(value, baseline)
+    assert (ratio.estimate, ratio.samples) == (own[1] / other[1], 5)
+    assert (analysis.verdict(ratio.low, ratio.high) or "too few") == said
+
+
+@pytest.mark.parametrize(
     ("values", "agree"), [((10, 11), True), ((10, 12), False), ((100, 105), True), ((100, 106), False)]
 )
 def test_repeats_agree_within_one_mebibyte_or_five_percent(values, agree):

@@ -6,9 +6,10 @@ import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
-from shardsweep import analysis, catalog, draw, figures, overview, report, tidy
+from shardsweep import analysis, catalog, draw, figures, overview, report, thresholds, tidy
 
 
 def row(metric, value, build="ms-64k", heap=50, invocation=0, threads=24, iteration=5):
@@ -93,6 +94,48 @@ def test_minheaps_have_a_plot_for_each_number_of_threads():
     (cell,) = overview.data(tidy.frame(rows))["cells"]
     assert [panel["title"] for panel in cell["panels"]] == ["Minheap, 1 thread", "Minheap, 24 threads"]
     assert cell["panels"][1]["values"] == [[27, None, None]]
+
+
+def tried(build, passed, failed):
+    """The rows of a minheap around which runs were repeated: how many passed and failed in each heap size."""
+    counts = [
+        row(metric, value, build, heap, iteration=0)
+        for metric, values in (("trial.passed", passed), ("trial.failed", failed))
+        for heap, value in values.items()
+    ]
+    return [row("minheap", float(min(passed)), build, None, iteration=0), *counts]
+
+
+def test_minheaps_have_the_intervals_of_the_runs_around_them():
+    rows = [
+        *tried("small", {8: 0, 9: 0, 10: 5, 11: 5}, {8: 5, 9: 5, 10: 0, 11: 0}),
+        *tried("near", {9: 0, 10: 3, 11: 5}, {9: 5, 10: 2, 11: 0}),
+        *tried("large", {20: 0, 21: 0, 22: 5, 23: 5}, {20: 5, 21: 5, 22: 0, 23: 0}),
+        # Nothing bounds it from below.
+        *tried("unbounded", {30: 1, 31: 1}, {30: 1, 31: 1}),
+        row("minheap", 40.0, "searched", None, iteration=0),
+        *(row("minheap", value, "again", None, place, iteration=0) for place, value in enumerate((50.0, 52, 51))),
+    ]
+    table = tidy.frame(rows)
+    (panel,) = overview.data(table)["cells"][0]["panels"]
+    assert panel["builds"] == ["small", "near", "large", "unbounded", "searched", "again"]
+    values = dict(zip(panel["builds"], panel["values"], strict=True))
+    for (_, build, _), runs in thresholds.points(table).items():
+        half = runs.heap(0.5)
+        assert values[build] == [None if np.isnan(each) else each for each in (half.estimate, half.low, half.high)]
+    assert 9 <= values["small"][1] < values["small"][0] < values["small"][2] <= 10
+    assert values["unbounded"][1] is None and values["unbounded"][2] > 31
+    assert values["searched"] == [40, None, None] and values["again"] == [51, 50, 52]
+    assert panel["samples"] == [20, 15, 20, 4, 1, 3]
+    verdicts = dict(zip(panel["builds"], panel["verdicts"]["small"], strict=True))
+    assert verdicts == {
+        "small": "", "near": "undecided, n = 15", "large": "more, n = 20", "unbounded": "too few, n = 4",
+        "searched": "too few, n = 1", "again": "too few, n = 3",
+    }  # fmt: skip
+    assert panel["verdicts"]["large"][0] == "less, n = 20"
+    ratio, low, high = panel["ratios"]["small"][2]
+    assert ratio == values["large"][0] / values["small"][0]
+    assert (low, high) == (values["large"][1] / values["small"][2], values["large"][2] / values["small"][1])
 
 
 def test_memory_stands_against_time_for_each_heap_that_has_both():

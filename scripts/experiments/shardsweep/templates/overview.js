@@ -9,6 +9,9 @@ let baseline = overview.baseline;
 
 const text = (value) => (value === null ? "" : Number(value.toPrecision(4)).toString());
 
+// An interval as text: nothing where both ends are missing.
+const between = (low, high) => (low === null && high === null ? "" : ` (${text(low) || "unknown"} to ${text(high) || "unknown"})`);
+
 function shown(panel) {
   const relative = baseline !== null && panel.ratios[baseline];
   const points = panel.builds.map((build, place) => ({
@@ -29,7 +32,7 @@ function drawPanel(place, panel) {
       line: { color: "black", width: points.map((point) => (point.build === baseline ? 2 : 0)) },
     },
     error_x: { type: "data", symmetric: false, array: distance(high, 1), arrayminus: distance(low, -1), thickness: 1.5, width: 4 },
-    text: points.map((point, i) => `${text(x[i])}${low[i] === null ? "" : ` (${text(low[i])} to ${text(high[i])})`}, ${point.said}`),
+    text: points.map((point, i) => `${text(x[i])}${between(low[i], high[i])}, ${point.said}`),
     hovertemplate: "%{y}: %{text}<extra></extra>",
   };
   const layout = {
