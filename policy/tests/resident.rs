@@ -6,7 +6,6 @@ mod common;
 
 use common::{Mutator, Numbers, Space};
 use shardsweep_policy::*;
-use std::num::NonZeroUsize;
 
 const CHUNKS: usize = 16;
 const HEAP_PAGES: usize = 40 << 8;
@@ -119,13 +118,8 @@ fn dirty_pages_serve_any_bin_and_large_objects() {
     let mut mutator = Mutator::default();
     let mut held = |bytes: usize| {
         for _ in 0..(400 << 10) / bytes {
-            match Blocks64K::bin(bytes, 8) {
-                Some(bin) => space.alloc(&mut mutator, bin),
-                None => {
-                    space.alloc_large(&mut mutator, NonZeroUsize::new(bytes / PAGE_BYTES).unwrap())
-                }
-            }
-            .expect("the chunk has room");
+            let cell = space.alloc_object(&mut mutator, bytes);
+            cell.expect("the chunk has room");
         }
         space.release(std::iter::once(&mut mutator));
         space.heap.dirty_pages()
@@ -174,12 +168,7 @@ fn threads_allocate_in_the_midst_of_a_return() {
     let mut handed_out = 0;
     let release = |ranges: &[PageRange]| {
         for bytes in [16, 64, 1000, 20 << 10, 100 << 10] {
-            let cell = match Blocks64K::bin(bytes, 8) {
-                Some(bin) => space.alloc(&mut second, bin),
-                None => {
-                    space.alloc_large(&mut second, NonZeroUsize::new(bytes / PAGE_BYTES).unwrap())
-                }
-            };
+            let cell = space.alloc_object(&mut second, bytes);
             let cell = cell.expect("there is room");
             let is_apart = |range: &PageRange| {
                 cell + bytes <= range.start || range.start + range.pages * PAGE_BYTES <= cell

@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 const MUTATORS: usize = 4;
 const LIMIT: usize = 900;
 
+/// Words of the smallest large object.
+const LARGE_WORDS: usize = 20 * PAGE_BYTES / size_of::<usize>();
+
 /// What the OS is said to leave in a page that it has taken back.
 const RETURNED: usize = 0xdead;
 
@@ -50,8 +53,13 @@ impl Object {
 fn mutate<C: Config>(space: &Space<C>, mutator: &mut Mutator, objects: &mut Objects, seed: usize) {
     let mut numbers = Numbers(seed as u64);
     for turn in 0..if cfg!(miri) { 12 } else { 6000 } {
-        let words = 1 + numbers.below(if turn % 9 == 0 { 256 } else { 16 });
-        let Some(cell) = space.alloc(mutator, C::bin(8 * words, 8).unwrap()) else {
+        let words = match turn {
+            // Larger than any cell, but for blocks of 256 KiB.
+            _ if turn % 500 == 8 => LARGE_WORDS + numbers.below(LARGE_WORDS),
+            _ if turn % 9 == 0 => 1 + numbers.below(256),
+            _ => 1 + numbers.below(16),
+        };
+        let Some(cell) = space.alloc_object(mutator, 8 * words) else {
             break;
         };
         objects.push(Object::new(cell, words, seed));

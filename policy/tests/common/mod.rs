@@ -190,6 +190,14 @@ impl<C: Config> Space<C> {
         }
     }
 
+    /// Allocates an object of so many bytes, whether it fits a cell or not.
+    pub fn alloc_object(&self, mutator: &mut Mutator, bytes: usize) -> Option<usize> {
+        match C::bin(bytes, 8) {
+            Some(bin) => self.alloc(mutator, bin),
+            None => self.alloc_large(mutator, NonZeroUsize::new(bytes.div_ceil(PAGE_BYTES))?),
+        }
+    }
+
     /// The result of an allocation; nothing yet if it has been given what it needs.
     fn supply(&self, mutator: &mut Mutator, refill: Refill) -> Option<Option<usize>> {
         match refill {
