@@ -13,7 +13,7 @@ import jinja2
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from shardsweep import analysis, catalog, freshness, grid, sweep, tables
+from shardsweep import analysis, catalog, freshness, grid, sweep, tables, thresholds
 from shardsweep.errors import UserError
 from shardsweep.estimates import Claim, DataSet, Estimate, estimate, protocol
 from shardsweep.files import read_checked, write_whole
@@ -204,7 +204,7 @@ class Results:
 
     def slow(self, *claims: str, builds: Iterable[str] = ()) -> str:
         """What the marks mean that numbers of some claims have, of some builds or of all; empty where none has one."""
-        return " ".join(tables.told([[each.number for each in self._answers(claims, builds)]]))
+        return " ".join(thresholds.told(" ".join(each.number for each in self._answers(claims, builds))))
 
     def meaning(self, *claims: str) -> str:
         """What the minheaps of some claims are, in words; empty where there is none."""

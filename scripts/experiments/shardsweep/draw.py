@@ -72,6 +72,11 @@ def _errors(each: Series) -> list[list[float]] | None:
     return np.clip(np.where(np.isfinite(distances), distances, 0), 0, None).tolist()
 
 
+def _below(figure: Figure) -> list[str]:
+    """The lines of text below a plot."""
+    return [line for line in (figure.x_label, figure.note) if line]
+
+
 def files(figure: Figure, folder: Path) -> list[Path]:
     """Writes the figure as PNG and SVG; returns the two files."""
     canvas, axes = plt.subplots(figsize=(8, 5), layout="constrained")
@@ -90,7 +95,9 @@ def files(figure: Figure, folder: Path) -> list[Path]:
                 linestyle=look.line,
                 marker=look.marker if each.markers else None, markersize=4, linewidth=1.2,
             )  # fmt: skip
-    axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
+        for x, y, mark in zip(each.x, each.y, each.marks, strict=False):
+            axes.annotate(mark, (x, y), xytext=(0, 4), textcoords="offset points", ha="center", color=look.colour)
+    axes.set(title=figure.title, xlabel="\n".join(_below(figure)), ylabel=figure.y_label)
     if figure.log_x:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:.0f}")
@@ -124,7 +131,9 @@ def html(figure: Figure) -> str:
             x=each.x,
             y=each.y,
             name=each.name,
-            mode="lines+markers" if each.markers else "lines",
+            mode="+".join(["lines", *["markers"] * each.markers, *["text"] * any(each.marks)]),
+            text=each.marks,
+            textposition="top center",
             line={"color": look.colour, "dash": "dash" if each.dashed else look.dash, "width": 1.5},
             marker={"symbol": look.symbol, "size": 6},
             error_y={"type": "data", "symmetric": False, "arrayminus": errors[0], "array": errors[1]}
@@ -134,7 +143,7 @@ def html(figure: Figure) -> str:
         )
     canvas.update_layout(
         title=figure.title,
-        xaxis_title=figure.x_label,
+        xaxis_title="<br>".join(_below(figure)),
         yaxis_title=figure.y_label,
         template="plotly_white",
         height=480,

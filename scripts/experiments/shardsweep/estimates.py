@@ -46,8 +46,8 @@ class Claim(BaseModel):
 class Estimate:
     """A number with its interval (NaN where there is none), how often such an interval holds the true one, and the size
     of the sample. `few`: that is too small for an interval, or for a verdict by it. `shape`: of a slope, what its points are
-    of, as `analysis.Line.shape` has it. `slow`: the marks, of `tables.SLOW`, of the minheaps that it is of. `parts`: what it is
-    the mean of, by program. `digits`: how many it has after the point, if not as many as the claim says."""
+    of, as `analysis.Line.shape` has it. `slow`: the marks, of `thresholds.SLOW`, of the minheaps that it is of. `parts`: what
+    it is the mean of, by program. `digits`: how many it has after the point, if not as many as the claim says."""
 
     value: float
     low: float = float("nan")
@@ -96,8 +96,8 @@ class DataSet:
 
     @cached_property
     def marks(self) -> dict[tuple[str, str, int], str]:
-        """The marks of its minheaps, as `tables.marks` has them."""
-        return tables.marks(self.table)
+        """The marks of its minheaps, as `thresholds.marks` has them."""
+        return thresholds.marks(self.table)
 
     @cached_property
     def minheaps(self) -> pd.DataFrame:
@@ -194,7 +194,7 @@ def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Esti
 def _slow(data: DataSet, own: pd.DataFrame) -> str:
     """The marks of some minheaps, of those that have one."""
     keys = set(map(analysis.point_key, own.itertuples()))
-    return tables.each_once(data.marks[key] for key in keys & data.marks.keys())
+    return thresholds.each_once(data.marks[key] for key in keys & data.marks.keys())
 
 
 def _slope(data: DataSet, own: pd.DataFrame) -> Estimate | None:

@@ -41,7 +41,8 @@ AXES = {
 
 @dataclass
 class Series:
-    """One line, or one set of bars; `low` and `high` are the ends of intervals, where there are any."""
+    """One line, or one set of bars; `low` and `high` are the ends of intervals, and `marks` short texts above points, where there
+    are any."""
 
     name: str
     x: list
@@ -50,11 +51,13 @@ class Series:
     high: list[float] = field(default_factory=list)
     dashed: bool = False
     markers: bool = True
+    marks: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Figure:
-    """One plot. `bars` draws groups of bars over the names in x, `log_x` doubles x at each step of its axis."""
+    """One plot. `bars` draws groups of bars over the names in x, `log_x` doubles x at each step of its axis. `note` stands below
+    it."""
 
     id: str
     title: str
@@ -63,6 +66,7 @@ class Figure:
     series: list[Series]
     bars: bool = False
     log_x: bool = False
+    note: str = ""
 
 
 def timed(table: pd.DataFrame) -> pd.DataFrame:
@@ -73,24 +77,35 @@ def timed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def minheap(table: pd.DataFrame) -> list[Figure]:
-    """Minheap by threads, a figure per benchmark; with the least-squares line of each build that is not a curve. Where there
-    are several searches of a point, the bars reach from the least to the greatest."""
+    """Minheap by threads, a figure per benchmark; with the least-squares line of each build that is not a curve, and the marks
+    of those that were too slow in smaller heaps. Where there are several searches of a point, the bars reach from the least
+    to the greatest."""
     found = []
     rows = thresholds.minheaps(table).dropna(subset=["value", "threads"])
+    slow = thresholds.marks(table)
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
         series = []
         for build, group in of_benchmark.groupby("build", sort=False):
             points = group.groupby("threads")
             x = [int(threads) for threads in points.groups]
             ends = (_floats(points["low"].min()), _floats(points["high"].max()))
-            series.append(Series(build, x, _floats(points["value"].median()), *ends))
+            marks = [slow.get((benchmark, build, threads), "") for threads in x]
+            series.append(Series(build, x, _floats(points["value"].median()), *ends, marks=marks))
             line = analysis.least_squares(group["threads"], group["value"])
             if line and not line.is_curve:
                 ends = [x[0], x[-1]]
                 fitted = [line.intercept + line.slope * end for end in ends]
                 series.append(Series(f"{build}: fit", ends, fitted, dashed=True, markers=False))
+        note = " ".join(thresholds.told("".join(mark for each in series for mark in each.marks)))
         found.append(
-            Figure(f"minheap-{_slug(benchmark)}", f"{benchmark}: minheap", "mutator threads", "minheap (MiB)", series)
+            Figure(
+                f"minheap-{_slug(benchmark)}",
+                f"{benchmark}: minheap",
+                "mutator threads",
+                "minheap (MiB)",
+                series,
+                note=note,
+            )
         )
     return found
 

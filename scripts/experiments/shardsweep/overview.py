@@ -2,7 +2,8 @@
 """What a report begins with: a dot plot of the builds for each measurement, relative to whichever build is clicked, and
 memory against time. This is their data; the page's script draws them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -56,16 +57,21 @@ def _cells(last: pd.DataFrame) -> Iterable[dict]:
 def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
     """The minheaps of each benchmark, a plot for each number of threads."""
     searches = table[table["metric"] == "minheap"].dropna(subset=["value"])
-    runs = thresholds.points(table)
+    runs, marks = thresholds.points(table), thresholds.marks(table)
     for benchmark, of_benchmark in searches.groupby("benchmark", sort=False):
         panels = [
-            _minheap(group, runs, f"Minheap, {figures.threads_named(threads)}")
+            _minheap(group, runs, marks, f"Minheap, {figures.threads_named(threads)}")
             for threads, group in of_benchmark.groupby("threads", dropna=False)
         ]
         yield {"name": f"{benchmark}, minheap", "panels": panels}
 
 
-def _minheap(searches: pd.DataFrame, runs: dict[tuple[str, str, int], thresholds.Runs], title: str) -> dict:
+def _minheap(
+    searches: pd.DataFrame,
+    runs: dict[tuple[str, str, int], thresholds.Runs],
+    marks: dict[tuple[str, str, int], str],
+    title: str,
+) -> dict:
     """The minheap of each build: the heap in which half of its runs pass, where they tell of it, else the median of its
     searches, which are too few for a verdict."""
     points = {analysis.point_key(row): row.build for row in searches.itertuples()}
@@ -81,7 +87,8 @@ def _minheap(searches: pd.DataFrame, runs: dict[tuple[str, str, int], thresholds
         ratio = analysis.quotient(found[build], found[baseline])
         return ratio, f"{verdict}, n = {ratio.samples}"
 
-    return _panel(title, "MiB", found, compare)
+    notes = {build: " ".join(thresholds.told(marks.get(key, ""))) for key, build in points.items()}
+    return _panel(title, "MiB", found, compare, notes)
 
 
 def _measured(cell: pd.DataFrame, metric: str) -> dict:
@@ -97,10 +104,14 @@ def _measured(cell: pd.DataFrame, metric: str) -> dict:
 
 
 def _panel(
-    title: str, unit: str, found: dict[str, Interval], compare: Callable[[str, str], tuple[Interval, str]]
+    title: str,
+    unit: str,
+    found: dict[str, Interval],
+    compare: Callable[[str, str], tuple[Interval, str]],
+    notes: Mapping[str, str] = MappingProxyType({}),
 ) -> dict:
     """What was found of each build, and its ratio to each, with what that says, both as `compare` has them of a build and a
-    baseline; a missing end of an interval is None."""
+    baseline; a missing end of an interval is None. `notes`: what else is to be said of builds, whose points are hollow."""
     builds = sorted(found, key=lambda build: (found[build].estimate, build))
     compared = {
         baseline: [
@@ -117,6 +128,7 @@ def _panel(
         "unit": unit,
         "builds": builds,
         "samples": [found[build].samples for build in builds],
+        "notes": [notes.get(build, "") for build in builds],
         "values": [_numbers(found[build]) for build in builds],
         "ratios": {baseline: [ratio for ratio, _ in each] for baseline, each in compared.items()},
         "verdicts": {baseline: [said for _, said in each] for baseline, each in compared.items()},

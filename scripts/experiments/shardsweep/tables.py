@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The tables of a sweep, ready to print: minheaps and regressions beside the published ones, and performance."""
 
-from collections.abc import Iterable
+import itertools
 from dataclasses import dataclass
 
 import pandas as pd
@@ -19,15 +19,6 @@ WORDS = {
     "crash": "CRASH",
     "failed": "WRONG RESULT",
     "error": "ERROR",
-}
-
-
-# What marks a minheap of a search whose next smaller heap was not too small as such, or around which runs took too long.
-SLOW = {"minheap.by-timeout": "*", "minheap.by-overhead": "+", thresholds.TIMED_OUT: "†"}
-WHY_SLOW = {
-    "*": "in the next smaller heap it was too slow for the time limit.",
-    "+": 'in the next smaller heap the JVM gave up: "GC overhead limit exceeded".',
-    "†": "some of the runs that did not pass ended at the time limit.",
 }
 
 
@@ -55,7 +46,7 @@ def percent(share: float) -> str:
 def minheaps(table: pd.DataFrame, notes: list[dict]) -> list[Table]:
     """Minheap by threads and build, with the published figure for the same in brackets where there is one."""
     why = _reasons(notes)
-    slow = marks(table)
+    slow = thresholds.marks(table)
     known = thresholds.points(table)
     found = []
     rows = thresholds.minheaps(table)
@@ -91,27 +82,9 @@ def minheap_meaning(estimated: set[bool]) -> str:
     return {True: half, False: searched}[estimated.pop()] if estimated else ""
 
 
-def marks(table: pd.DataFrame) -> dict[tuple[str, str, int], str]:
-    """The marks of `SLOW` by benchmark, build and threads. Where the runs around a minheap tell more than its search did, how
-    that ended says nothing of it."""
-    rows = table[table["metric"].isin(list(SLOW)) & (table["value"] > 0)]
-    estimated = thresholds.points(table)
-    found: dict[tuple[str, str, int], set[str]] = {}
-    for row in rows.itertuples():
-        key = analysis.point_key(row)
-        if key not in estimated or row.metric == thresholds.TIMED_OUT:
-            found.setdefault(key, set()).add(SLOW[row.metric])
-    return {key: each_once(each) for key, each in found.items()}
-
-
-def each_once(marks: Iterable[str]) -> str:
-    """The marks of some minheaps, each once."""
-    return "".join(sorted(set("".join(marks))))
-
-
 def told(body: list[list[str]]) -> list[str]:
     """What the marks mean that are in the cells of a table."""
-    return [f"{mark}: {why}" for mark, why in WHY_SLOW.items() if any(mark in cell for row in body for cell in row)]
+    return thresholds.told("".join(itertools.chain.from_iterable(body)))
 
 
 def _reasons(notes: list[dict]) -> dict[tuple[str, str, int], str]:
@@ -148,14 +121,14 @@ def regressions(table: pd.DataFrame) -> list[Table]:
     theirs = {(row.section, row.build): row for row in published.regressions().itertuples()}
     rows = thresholds.minheaps(table)
     lines = analysis.lines(rows, ["benchmark", "build"], "threads", "value")
-    slow = marks(table)
+    slow = thresholds.marks(table)
     found = []
     for benchmark, group in lines.groupby("benchmark", sort=False):
         columns = ["build", "slope (MiB/thread)", "±", "intercept (MiB)", "±", "R²", "points", "shape"]
         body = [
             [line.build, number(line.slope, 4), number(line.slope_error, 4), number(line.intercept),
              number(line.intercept_error), number(line.r2, 4),
-             f"{line.points}{each_once(slow[key] for key in slow if key[:2] == (benchmark, line.build))}",
+             f"{line.points}{thresholds.each_once(slow[key] for key in slow if key[:2] == (benchmark, line.build))}",
              line.shape]
             for line in group.itertuples()
         ]  # fmt: skip
@@ -183,7 +156,7 @@ def spread(table: pd.DataFrame) -> list[Table]:
     spreads = analysis.repeat_spread(table[table["metric"] == "minheap"])
     if spreads.empty:
         return []
-    slow = marks(table)
+    slow = thresholds.marks(table)
     rows = [
         [row.benchmark, row.build, threads_text(row.threads), number(row.smallest, 0),
          number(row.median, 0) + slow.get(analysis.point_key(row), ""),
@@ -197,7 +170,7 @@ def spread(table: pd.DataFrame) -> list[Table]:
 
 def estimates(table: pd.DataFrame) -> list[Table]:
     """The heaps in which half of all runs pass, and 95 %, with intervals; of points whose runs tell of them."""
-    slow = marks(table)
+    slow = thresholds.marks(table)
     rows = []
     for (benchmark, build, threads), runs in thresholds.points(table).items():
         cells = [benchmark, build, threads_text(threads or pd.NA)]

@@ -8,7 +8,7 @@ Intervals are those of the profile likelihood, with the penalty and without: wit
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +57,14 @@ def _heap(heaps: tuple[int, ...], passed: tuple[int, ...], failed: tuple[int, ..
 # How the runs of a heap size ended, as metrics of the result table.
 PASSED, FAILED, TIMED_OUT = "trial.passed", "trial.failed", "trial.timeout"
 
+# What marks a minheap of a search whose next smaller heap was not too small as such, or around which runs took too long.
+SLOW = {"minheap.by-timeout": "*", "minheap.by-overhead": "+", TIMED_OUT: "†"}
+WHY_SLOW = {
+    "*": "in the next smaller heap it was too slow for the time limit.",
+    "+": 'in the next smaller heap the JVM gave up: "GC overhead limit exceeded".',
+    "†": "some of the runs that did not pass ended at the time limit.",
+}
+
 
 def points(table: pd.DataFrame) -> dict[tuple[str, str, int], Runs]:
     """The runs around each minheap that tell of a threshold, by benchmark, build and threads; repeats are pooled. A search
@@ -93,6 +101,29 @@ def minheaps(table: pd.DataFrame) -> pd.DataFrame:
         rows.loc[first, ["value", "low", "high"]] = (half.estimate, *ends)
         rows = rows.drop(again)
     return rows
+
+
+def marks(table: pd.DataFrame) -> dict[tuple[str, str, int], str]:
+    """The marks of `SLOW` by benchmark, build and threads. Where the runs around a minheap tell more than its search did, how
+    that ended says nothing of it."""
+    rows = table[table["metric"].isin(list(SLOW)) & (table["value"] > 0)]
+    estimated = points(table)
+    found: dict[tuple[str, str, int], set[str]] = {}
+    for row in rows.itertuples():
+        key = point_key(row)
+        if key not in estimated or row.metric == TIMED_OUT:
+            found.setdefault(key, set()).add(SLOW[row.metric])
+    return {key: each_once(each) for key, each in found.items()}
+
+
+def each_once(marks: Iterable[str]) -> str:
+    """The marks of some minheaps, each once."""
+    return "".join(sorted(set("".join(marks))))
+
+
+def told(text: str) -> list[str]:
+    """What the marks mean that are in a text."""
+    return [f"{mark}: {why}" for mark, why in WHY_SLOW.items() if mark in text]
 
 
 class Fit:

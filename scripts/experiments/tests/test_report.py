@@ -12,7 +12,21 @@ import pandas as pd
 import pytest
 import yaml
 
-from shardsweep import analysis, catalog, cli, draw, figures, grid, point, report, sweep, tables, thresholds, tidy
+from shardsweep import (
+    analysis,
+    catalog,
+    cli,
+    draw,
+    figures,
+    grid,
+    overview,
+    point,
+    report,
+    sweep,
+    tables,
+    thresholds,
+    tidy,
+)
 from shardsweep.errors import UserError
 
 RECORDED = sorted(file.parent for file in (catalog.ROOT / "results").glob("**/grid.yml"))
@@ -244,8 +258,25 @@ def test_a_minheap_whose_next_smaller_heap_was_too_slow_is_marked_wherever_it_is
     (growth,) = tables.regressions(table)
     (minheap,) = tables.minheaps(table, [])
     assert spread.rows[0][4] == "33+" and growth.rows[0][6] == "4+" and minheap.rows[2][1].startswith("33+")
+    why = '+: in the next smaller heap the JVM gave up: "GC overhead limit exceeded".'
     for each in (spread, growth, minheap):
-        assert '+: in the next smaller heap the JVM gave up: "GC overhead limit exceeded".' in each.note
+        assert why in each.note
+
+
+def test_and_wherever_it_is_drawn(tmp_path):
+    rows = [row("minheap", 9 + each, threads=each) for each in (1, 12, 24)]
+    slow = tidy.frame([*rows, row("minheap.by-timeout", 1, threads=12)])
+    why = "*: in the next smaller heap it was too slow for the time limit."
+    (figure,) = figures.minheap(slow)
+    assert figure.series[0].marks == ["", "*", ""] and figure.note == why
+    _, svg = draw.files(figure, tmp_path)
+    text = svg.read_text()
+    assert text.count("<!-- * -->") == 1 and f"<!-- {why} -->" in text
+    assert why in draw.html(figure) and '"text":["","*",""]' in draw.html(figure)
+    assert [panel["notes"] for panel in overview.data(slow)["cells"][0]["panels"]] == [[""], [why], [""]]
+    (plain,) = figures.minheap(tidy.frame(rows))
+    assert not any(plain.series[0].marks) and plain.note == ""
+    assert "+text" not in draw.html(plain)
 
 
 def test_repeats_with_the_benchmarks_own_threads_are_compared():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from shardsweep import tables, tidy
+from shardsweep import tables, thresholds, tidy
 from shardsweep.thresholds import Fit, can_be_found
 
 
@@ -83,7 +83,7 @@ def test_estimates_have_a_table_with_repeats_pooled_and_time_outs_marked():
     assert cells[:4] == ["lusearch", "ms-64k", "24", "9.0†"] and cells[-1] == "20"
     assert "†: some of the runs that did not pass ended at the time limit." in table.note
     assert tables.estimates(tidy.frame(slow)) == []
-    assert tables.marks(tidy.frame(slow[:2])) == {("lusearch", "ms-64k", 24): "*"}
+    assert thresholds.marks(tidy.frame(slow[:2])) == {("lusearch", "ms-64k", 24): "*"}
 
 
 def test_a_search_that_broke_off_has_no_estimate():

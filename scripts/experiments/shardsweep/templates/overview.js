@@ -15,7 +15,7 @@ const between = (low, high) => (low === null && high === null ? "" : ` (${text(l
 function shown(panel) {
   const relative = baseline !== null && panel.ratios[baseline];
   const points = panel.builds.map((build, place) => ({
-    build, of: relative ? relative[place] : panel.values[place],
+    build, of: relative ? relative[place] : panel.values[place], note: panel.notes[place],
     said: (relative && panel.verdicts[baseline][place]) || `n = ${panel.samples[place]}`,
   }));
   return { relative: Boolean(relative), points: points.sort((a, b) => b.of[0] - a.of[0]) };
@@ -28,11 +28,11 @@ function drawPanel(place, panel) {
   const trace = {
     type: "scatter", mode: "markers", x, y: points.map((point) => point.build),
     marker: {
-      size: 9, color: points.map((point) => overview.looks[point.build].colour), symbol: points.map((point) => overview.looks[point.build].symbol),
+      size: 9, color: points.map((point) => overview.looks[point.build].colour), symbol: points.map((point) => overview.looks[point.build].symbol + (point.note && "-open")),
       line: { color: "black", width: points.map((point) => (point.build === baseline ? 2 : 0)) },
     },
     error_x: { type: "data", symmetric: false, array: distance(high, 1), arrayminus: distance(low, -1), thickness: 1.5, width: 4 },
-    text: points.map((point, i) => `${text(x[i])}${between(low[i], high[i])}, ${point.said}`),
+    text: points.map((point, i) => `${text(x[i])}${between(low[i], high[i])}, ${point.said}${point.note && `<br>${point.note}`}`),
     hovertemplate: "%{y}: %{text}<extra></extra>",
   };
   const layout = {
