@@ -61,14 +61,16 @@ _OF_MALLOC = (
     *_NO_CODE,
 )
 # What was measured: collectors with lusearch alone, in a given heap or in the least that it runs in, or with other programs too;
-# the malloc; the soak, which has other programs.
-COLLECTORS, MINHEAPS, PROGRAMS, MALLOC, SOAK = "collectors", "minheaps", "programs", "malloc", "soak"
+# the malloc; the soak, which has other programs; jcstress, which has tests of its own.
+COLLECTORS, MINHEAPS, PROGRAMS, MALLOC = "collectors", "minheaps", "programs", "malloc"
+SOAK, JCSTRESS = "soak", "jcstress"
 CODE = {
     COLLECTORS: _OF_COLLECTORS,
     MINHEAPS: _OF_COLLECTORS,
     PROGRAMS: _OF_COLLECTORS,
     MALLOC: _OF_MALLOC,
     SOAK: (*_OF_COLLECTORS, "scripts/testing/soak"),
+    JCSTRESS: (*_OF_COLLECTORS, "scripts/testing/jcstress"),
 }
 
 

@@ -8,9 +8,11 @@ import subprocess
 import pytest
 
 from shardsweep import catalog, freshness, machine
-from shardsweep.freshness import COLLECTORS, MALLOC, MINHEAPS, PROGRAMS, SOAK
+from shardsweep.freshness import COLLECTORS, JCSTRESS, MALLOC, MINHEAPS, PROGRAMS, SOAK
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+# What has the code of the collectors.
+OF_COLLECTORS = {COLLECTORS, SOAK, JCSTRESS}
 
 
 @pytest.fixture
@@ -91,37 +93,38 @@ def test_commits_that_nothing_measured_runs_make_no_result_stale(repository):
 @pytest.mark.parametrize(
     ("changed", "stale"),
     [
-        ("Cargo.toml", {COLLECTORS, MALLOC, SOAK}),
-        ("Cargo.lock", {COLLECTORS, MALLOC, SOAK}),
-        ("policy/src/size_class.rs", {COLLECTORS, MALLOC, SOAK}),
-        ("policy/src/collect.rs", {COLLECTORS, SOAK}),
+        ("Cargo.toml", {*OF_COLLECTORS, MALLOC}),
+        ("Cargo.lock", {*OF_COLLECTORS, MALLOC}),
+        ("policy/src/size_class.rs", {*OF_COLLECTORS, MALLOC}),
+        ("policy/src/collect.rs", OF_COLLECTORS),
         ("policy/src/malloc/arena.rs", {MALLOC}),
         ("policy/tests/heap.rs", set()),
         ("malloc/src/lib.rs", {MALLOC}),
         ("malloc/benchmarks/larson.c", {MALLOC}),
         ("malloc/tests/corners.c", set()),
-        ("mmtk/builds.toml", {COLLECTORS, SOAK}),
-        ("benchmarks/lusearch/pom.xml", {COLLECTORS, SOAK}),
-        ("openjdk/src/hotspot/share/gc/thirdparty/thirdPartyHeap.cpp", {COLLECTORS, SOAK}),
+        ("mmtk/builds.toml", OF_COLLECTORS),
+        ("benchmarks/lusearch/pom.xml", OF_COLLECTORS),
+        ("openjdk/src/hotspot/share/gc/thirdparty/thirdPartyHeap.cpp", OF_COLLECTORS),
         ("openjdk/src/jdk.hotspot.agent/share/A.java", set()),
-        ("configs/builds.yml", {COLLECTORS, SOAK}),
-        ("configs/modifiers.yml", {COLLECTORS, SOAK}),
+        ("configs/builds.yml", OF_COLLECTORS),
+        ("configs/modifiers.yml", OF_COLLECTORS),
         ("configs/presets/time.yml", set()),
         ("configs/README.md", set()),
-        ("scripts/building/jdk.sh", {COLLECTORS, SOAK}),
-        ("scripts/building/plugin.sh", {COLLECTORS, SOAK}),
+        ("scripts/building/jdk.sh", OF_COLLECTORS),
+        ("scripts/building/plugin.sh", OF_COLLECTORS),
         ("scripts/building/malloc.sh", {MALLOC}),
         ("scripts/building/mimalloc.sh", {MALLOC}),
         ("scripts/building/rivals.sh", {MALLOC}),
-        ("scripts/experiments/shardsweep/launch.py", {COLLECTORS, SOAK}),
+        ("scripts/experiments/shardsweep/launch.py", OF_COLLECTORS),
         ("scripts/experiments/shardsweep/report.py", set()),
         ("scripts/testing/soak/Soak.java", {SOAK}),
+        ("scripts/testing/jcstress/pom.xml", {JCSTRESS}),
     ],
 )
 def test_a_result_is_stale_where_what_it_depends_on_has_changed(repository, changed, stale):
     measured = repository.commit("README.md")
     repository.commit(changed)
-    assert {of for of in (COLLECTORS, MALLOC, SOAK) if repository.state(measured, of) == "stale"} == stale
+    assert {of for of in (*OF_COLLECTORS, MALLOC) if repository.state(measured, of) == "stale"} == stale
 
 
 def test_the_malloc_is_made_of_the_files_of_the_policy_that_it_uses():
