@@ -53,11 +53,11 @@ impl Object {
 fn mutate<C: Config>(space: &Space<C>, mutator: &mut Mutator, objects: &mut Objects, seed: usize) {
     let mut numbers = Numbers(seed as u64);
     for turn in 0..if cfg!(miri) { 12 } else { 6000 } {
-        let words = match turn {
+        let words = if turn % 500 == 8 {
             // Larger than any cell, but for blocks of 256 KiB.
-            _ if turn % 500 == 8 => LARGE_WORDS + numbers.below(LARGE_WORDS),
-            _ if turn % 9 == 0 => 1 + numbers.below(256),
-            _ => 1 + numbers.below(16),
+            LARGE_WORDS + numbers.below(LARGE_WORDS)
+        } else {
+            1 + numbers.below(if turn % 9 == 0 { 256 } else { 16 })
         };
         let Some(cell) = space.alloc_object(mutator, 8 * words) else {
             break;

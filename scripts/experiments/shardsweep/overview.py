@@ -2,8 +2,7 @@
 """What a report begins with: a dot plot of the builds for each measurement, relative to whichever build is clicked, and
 memory against time. This is their data; the page's script draws them."""
 
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
@@ -100,7 +99,7 @@ def _measured(cell: pd.DataFrame, metric: str) -> dict:
         ratio = analysis.ratio_of_medians(samples[build], samples[baseline])
         return ratio, _said(ratio)
 
-    return _panel(*TITLES[metric], {build: analysis.median(values) for build, values in samples.items()}, compare)
+    return _panel(*TITLES[metric], {build: analysis.median(values) for build, values in samples.items()}, compare, {})
 
 
 def _panel(
@@ -108,7 +107,7 @@ def _panel(
     unit: str,
     found: dict[str, Interval],
     compare: Callable[[str, str], tuple[Interval, str]],
-    notes: Mapping[str, str] = MappingProxyType({}),
+    notes: dict[str, str],
 ) -> dict:
     """What was found of each build, and its ratio to each, with what that says, both as `compare` has them of a build and a
     baseline; a missing end of an interval is None. `notes`: what else is to be said of builds, whose points are hollow."""
