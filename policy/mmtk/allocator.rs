@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// than one passes until a thread gets what others have not taken.
 const MOST_IN_VAIN: usize = 8;
 
+/// A thread tells of the cells on pages that were charged before the last collection when it has been handed out so many bytes.
+const TOLD_BYTES: usize = 1 << 16;
+
 /// Bytes from the start of a VM thread to its [`Heads`].
 static HEADS_OFFSET: AtomicUsize = AtomicUsize::new(0);
 
@@ -158,6 +161,9 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
             match allocate(self) {
                 Refill::Cell(cell) => {
                     self.lacked_addresses = false;
+                    if self.local.reused() >= TOLD_BYTES {
+                        self.space.note_reused(self.tls, self.local.take_reused());
+                    }
                     return Some(cell);
                 }
                 Refill::Charge { least, .. } if self.is_in_vain(least) => {

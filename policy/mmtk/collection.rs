@@ -66,13 +66,15 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     pub(crate) fn end_of_gc(&mut self) {
         self.verify();
         self.note_end(self.shared.is_full());
+        let released = self.shared.last_release();
+        self.note_live(released.live_bytes);
         if self.shared.take_lack_of_addresses() {
             // Only chunks without a dirty page go back.
             self.heap().purge(return_to_os).for_each(drop);
         }
         self.give_back_chunks();
         let took = self.release_began.elapsed().as_secs_f64() * 1e3;
-        let uncharged = self.shared.last_release().uncharged_pages;
+        let uncharged = released.uncharged_pages;
         info!("release {took:.3}ms, {uncharged} pages uncharged");
     }
 

@@ -17,9 +17,9 @@
 //! Sweeping is lazy and goes on while marking runs: it reads a copy of the marks, which the release of a collection makes in
 //! the bits that other plans have for their barrier.
 //!
-//! *Pacing.* Marking begins when less is free than twice what is likely to be charged while it runs, but a sixteenth of
-//! the heap at least and half of it at most; and when half of what the last collection left free has been used. A thread that
-//! finds the heap full while marking runs waits for the final mark; if that leaves little free, a full pause follows.
+//! *Pacing.* Marking begins when less is free than twice what is likely to be handed out while it runs, but a sixteenth of
+//! the heap at least and half of it at most; and when half of what the last collection left free has been used, see [`Pacing`].
+//! A thread that finds the heap full while marking runs waits for the final mark; if that leaves little free, a full pause follows.
 
 use crate::plan::barriers::{BarrierSelector, SATBBarrier};
 use crate::plan::concurrent::barrier::SATBBarrierSemantics;
@@ -192,6 +192,7 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
 
     /// Notes that a thread has found the heap full.
     fn note_full_heap(&self) {
+        self.pacing.note_full(self.ms.free_cell_pages());
         if !self.is_marking() {
             if !self.full_due.swap(true, Ordering::Relaxed) {
                 info!(target: TO_THE_USER, "the heap is full before marking has begun: the next pause is a full one");
@@ -201,25 +202,36 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         }
     }
 
-    /// Pages that are free. What threads ask for now does not count: marking would begin for a large object again and again, before
-    /// it is allocated.
+    /// Pages that are not charged. What threads ask for now does not count: marking would begin for a large object again and again,
+    /// before it is allocated.
     fn free_pages(&self) -> usize {
         let used =
             self.common.get_used_pages() + self.ms.pages_with_metadata(self.ms.charged_pages());
         self.get_total_pages().saturating_sub(used)
     }
 
+    /// What has been handed out, in pages, but for what was so when the last collection ended.
+    fn handed_out(&self) -> usize {
+        self.ms.charged_pages() + self.ms.reused_pages()
+    }
+
+    /// What is free, in pages.
+    fn free(&self) -> usize {
+        self.pacing
+            .free(self.free_pages(), self.ms.free_cell_pages())
+    }
+
     /// Notes how much the collection that ends has left free. Where memory ran out before marking ended, and it has left little, the
     /// next pause is a full one, which finds more: what has died meanwhile, and what hangs on classes that nobody uses.
     fn note_yield(&self) {
-        let (free, total) = (self.free_pages(), self.get_total_pages());
-        let full_due =
-            self.was_late.swap(false, Ordering::Relaxed) && free < total / LEAST_FRACTION;
+        self.pacing
+            .note_free(self.free_pages(), self.ms.free_cell_pages());
+        let full_due = self.was_late.swap(false, Ordering::Relaxed)
+            && self.free() < self.get_total_pages() / LEAST_FRACTION;
         if full_due {
             info!(target: TO_THE_USER, "marking has ended too late and left little free: the next pause is a full one");
         }
         self.full_due.store(full_due, Ordering::Relaxed);
-        self.pacing.note_free(free);
     }
 
     fn schedule_initial_mark(&'static self, scheduler: &GCWorkScheduler<VM>) {
@@ -250,7 +262,8 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
 
     fn begin_marking(&self) {
         Self::for_each_allocator(FreeListAllocator::mark_free_cells);
-        self.pacing.begin(self.ms.charged_pages());
+        self.pacing
+            .begin(self.handed_out(), self.ms.free_cell_pages());
         self.set_marking(true);
         let stage = WorkBucketStage::Concurrent;
         let packets = &self.common.base.scheduler.work_buckets[stage];
@@ -269,7 +282,8 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         }
         self.ms.end_marking();
         Self::for_each_allocator(FreeListAllocator::unmark_free_cells);
-        self.pacing.end(self.ms.charged_pages());
+        let was_late = self.was_late.load(Ordering::Relaxed);
+        self.pacing.end(self.handed_out(), was_late);
         self.set_marking(false);
     }
 }
@@ -285,8 +299,7 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
             // A thread that allocates names its space.
             self.is_final_mark_due(space.is_none())
         } else {
-            self.pacing
-                .is_due(self.free_pages(), self.get_total_pages())
+            self.pacing.is_due(self.free(), self.get_total_pages())
         };
         stress || due
     }

@@ -1,57 +1,97 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! When marking beside the mutators has to begin, to be over before the heap is full.
+//!
+//! What is free are pages that are not charged, and cells on the others. Not all cells are of use: threads may ask for other sizes.
+//! So a part of those that a collection leaves is counted, by how many of them were left when marking began, or a thread found the heap
+//! full, the last times.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Marking begins when so many times what is likely to be charged beside it is free, ...
+/// Marking begins when so many times what is likely to be handed out beside it is free, ...
 const MARGIN: usize = 2;
 /// ... or one part in so many of the heap.
 pub(crate) const LEAST_FRACTION: usize = 16;
-/// Pages that are likely to be charged, of which nothing is known yet: more than there are.
+/// Pages that are likely to be handed out, of which nothing is known yet: more than there are.
 const UNKNOWN: usize = usize::MAX / MARGIN;
+/// All of the cells, in the unit in which parts of them are counted.
+const ALL: usize = 1024;
 
-/// What the last collections say of the next. All numbers are of pages.
+/// What the last collections say of the next. All numbers are of pages, or of as much as cells make.
 pub(crate) struct Pacing {
-    /// Charged when marking began.
-    charged_before: AtomicUsize,
-    /// Likely to be charged while it runs.
-    charged_beside: AtomicUsize,
-    /// Free after the last collection.
+    /// Handed out when marking began.
+    handed_out_before: AtomicUsize,
+    /// Likely to be handed out while it runs.
+    handed_out_beside: AtomicUsize,
+    /// Pages and cells that were free after the last collection.
     free_after: AtomicUsize,
+    /// Those of them that are cells, of use or not.
+    cells_after: AtomicUsize,
+    /// Which part of them is of no use, in `ALL`ths.
+    useless: AtomicUsize,
 }
 
 impl Pacing {
     pub(crate) fn new() -> Self {
         Pacing {
-            charged_before: AtomicUsize::new(0),
-            charged_beside: AtomicUsize::new(UNKNOWN),
+            handed_out_before: AtomicUsize::new(0),
+            handed_out_beside: AtomicUsize::new(UNKNOWN),
             free_after: AtomicUsize::new(usize::MAX),
+            cells_after: AtomicUsize::new(0),
+            useless: AtomicUsize::new(ALL),
         }
     }
 
-    /// Marking begins while so many are charged.
-    pub(crate) fn begin(&self, charged: usize) {
-        self.charged_before.store(charged, Ordering::Relaxed);
+    /// Marking begins. So many have been handed out since the last collection, and so many cells are left: more than are of no use, though
+    /// not always by as much.
+    pub(crate) fn begin(&self, handed_out: usize, cells: usize) {
+        self.handed_out_before.store(handed_out, Ordering::Relaxed);
+        let useless = self.useless.load(Ordering::Relaxed);
+        let above = useless.saturating_sub(self.part_left(cells));
+        let less = if useless == ALL { above } else { above / 8 };
+        self.useless.store(useless - less, Ordering::Relaxed);
     }
 
-    /// Marking has ended. Where it did so in the pause in which it began, that says little of the next time.
-    pub(crate) fn end(&self, charged: usize) {
-        let beside = charged.saturating_sub(self.charged_before.load(Ordering::Relaxed));
-        let likely = match self.charged_beside.load(Ordering::Relaxed) {
+    /// Marking has ended. Where it did so in the pause in which it began, that says little of the next time. Where it was `late`,
+    /// threads had to wait for it, and would have been handed out more.
+    pub(crate) fn end(&self, handed_out: usize, late: bool) {
+        let beside = handed_out.saturating_sub(self.handed_out_before.load(Ordering::Relaxed));
+        let beside = if late { 2 * beside } else { beside };
+        let likely = match self.handed_out_beside.load(Ordering::Relaxed) {
             UNKNOWN => beside,
             last => beside.max(last / 2),
         };
-        self.charged_beside.store(likely, Ordering::Relaxed);
+        self.handed_out_beside.store(likely, Ordering::Relaxed);
+    }
+
+    /// A thread has found the heap full, though so many cells are left.
+    pub(crate) fn note_full(&self, cells: usize) {
+        self.useless
+            .fetch_max(self.part_left(cells), Ordering::Relaxed);
+    }
+
+    /// Which part is left of the cells that were free after the last collection.
+    fn part_left(&self, cells: usize) -> usize {
+        let after = self.cells_after.load(Ordering::Relaxed);
+        (cells * ALL).checked_div(after).unwrap_or(ALL).min(ALL)
     }
 
     /// A collection has left so many free.
-    pub(crate) fn note_free(&self, free: usize) {
-        self.free_after.store(free, Ordering::Relaxed);
+    pub(crate) fn note_free(&self, pages: usize, cells: usize) {
+        self.cells_after.store(cells, Ordering::Relaxed);
+        self.free_after
+            .store(self.free(pages, cells), Ordering::Relaxed);
+    }
+
+    /// How many are free that are likely to be of use, where so many pages are, and cells.
+    pub(crate) fn free(&self, pages: usize, cells: usize) -> usize {
+        let after = self.cells_after.load(Ordering::Relaxed);
+        let useless = after * self.useless.load(Ordering::Relaxed) / ALL;
+        pages + cells.saturating_sub(useless)
     }
 
     /// Whether marking has to begin where so many are free, of so many in all.
     pub(crate) fn is_due(&self, free: usize, total: usize) -> bool {
-        let wanted = MARGIN * self.charged_beside.load(Ordering::Relaxed);
+        let wanted = MARGIN * self.handed_out_beside.load(Ordering::Relaxed);
         let wanted = wanted.max(total / LEAST_FRACTION).min(total / 2);
         free < wanted.min(self.free_after.load(Ordering::Relaxed) / 2)
     }

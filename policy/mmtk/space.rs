@@ -73,6 +73,10 @@ pub struct MarkSweepSpace<VM: VMBinding> {
     pub(super) release_began: Instant,
     /// Pages that were charged when the last collection ended.
     charged_after: AtomicUsize,
+    /// How many pages the free cells on them made when the last one ended that released blocks.
+    free_cells_after: AtomicUsize,
+    /// Bytes in such cells that threads have been handed out since, as far as they have told.
+    reused: AtomicUsize,
     /// Whether that one looked at all objects there were.
     was_exhaustive: AtomicBool,
 }
@@ -100,6 +104,8 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             threads: AtomicUsize::new(0),
             release_began: Instant::now(),
             charged_after: AtomicUsize::new(0),
+            free_cells_after: AtomicUsize::new(0),
+            reused: AtomicUsize::new(0),
             was_exhaustive: AtomicBool::new(false),
         }
     }
@@ -167,6 +173,24 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.charged_after.load(Ordering::Relaxed)
     }
 
+    /// How many pages the free cells make that are left on pages which the last collection has left charged. They are of any size.
+    pub(crate) fn free_cell_pages(&self) -> usize {
+        let after = self.free_cells_after.load(Ordering::Relaxed);
+        after.saturating_sub(self.reused_pages())
+    }
+
+    /// How many pages those make that threads have been handed out of them, as far as they have told.
+    pub(crate) fn reused_pages(&self) -> usize {
+        self.reused.load(Ordering::Relaxed) / PAGE_BYTES
+    }
+
+    /// Notes how many bytes are live on the pages that a collection has left charged.
+    pub(super) fn note_live(&self, bytes: usize) {
+        let free_cells = self.charged_pages().saturating_sub(bytes / PAGE_BYTES);
+        self.free_cells_after.store(free_cells, Ordering::Relaxed);
+        self.reused.store(0, Ordering::Relaxed);
+    }
+
     /// So many pages and what mmtk estimates for their metadata, as when they are charged.
     pub(crate) fn pages_with_metadata(&self, pages: usize) -> usize {
         pages + self.estimate_side_meta_pages(pages)
@@ -214,6 +238,15 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         }
         self.shared.pages.charge_reserved(pages.get());
         Some(pages)
+    }
+
+    /// Notes that a thread has been handed out so many bytes in cells on pages that the last collection has left charged. A plan that
+    /// marks beside mutators is asked whether it is time: with such cells, no page may be charged for long.
+    pub(super) fn note_reused(&self, tls: VMThread, bytes: usize) {
+        self.reused.fetch_add(bytes, Ordering::Relaxed);
+        if self.shared.second_bits == SecondBits::Sweep && VM::VMActivePlan::is_mutator(tls) {
+            self.get_gc_trigger().poll(false, Some(self));
+        }
     }
 
     /// Whether the collection that a thread has waited for, or the next, can have left room for `pages` more: false if it has looked at

@@ -53,6 +53,8 @@ const POPULATED_PAGES: usize = 4;
 pub struct Local {
     /// Pages charged to the heap on behalf of this thread that it has not opened yet.
     credit: usize,
+    /// Bytes in free cells of survivors that this thread has been handed out since they were last taken, or a collection was.
+    reused: usize,
     /// By bin, the block whose cells stand in the thread's `Heads`, or `NONE`.
     pub(crate) current: [Link; MAX_BINS],
     /// By bin, the block that the last collection may have kept for this thread, or `NONE`.
@@ -69,6 +71,7 @@ impl Default for Local {
     fn default() -> Self {
         Local {
             credit: 0,
+            reused: 0,
             current: [NONE; MAX_BINS],
             former: [NONE; MAX_BINS],
             used_bins: 0,
@@ -81,6 +84,17 @@ impl Local {
     /// Pages charged for this thread that it has not opened yet.
     pub fn unused_credit(&self) -> usize {
         self.credit
+    }
+
+    /// Bytes in cells, free on pages that a collection has left charged, that this thread has been handed out since they were last
+    /// taken, or a collection was.
+    pub fn reused(&self) -> usize {
+        self.reused
+    }
+
+    /// Takes them.
+    pub fn take_reused(&mut self) -> usize {
+        std::mem::take(&mut self.reused)
     }
 
     /// Reports that `pages` have been charged to the heap on behalf of this thread.
@@ -146,10 +160,14 @@ impl Local {
         cells: Cells,
         sharing: Sharing,
     ) {
+        let is_survivor = heap.block(self.current[bin.index()]).live_cells() != 0;
         let cells = match (C::ACCOUNTING, sharing) {
             (Accounting::Page, Sharing::Shared) => self.share(heap, bin, cells),
             _ => cells,
         };
+        if is_survivor {
+            self.reused += cells.count as usize * bin.cell_bytes();
+        }
         heads.fill(bin, cells);
         if heap.allocates_marked() {
             heap.mark_cells(heads.cells(bin));
@@ -362,6 +380,7 @@ impl Local {
         for length in &mut self.lengths {
             *length = length.div_ceil(2);
         }
+        self.reused = 0;
         std::mem::take(&mut self.credit)
     }
 }

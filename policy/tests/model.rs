@@ -525,6 +525,24 @@ fn a_thread_goes_on_with_its_own_block_behind_a_collection() {
 }
 
 #[test]
+fn cells_that_a_collection_has_left_free_count_as_reused() {
+    let space = Space::<Blocks64K>::new(1, 2);
+    let bin = Bin::holding(64);
+    let mut mutator = Mutator::default();
+    let fill = |mutator: &mut Mutator| -> Vec<usize> {
+        std::iter::from_fn(|| space.alloc(mutator, bin)).collect()
+    };
+    let cells = fill(&mut mutator);
+    assert_eq!(mutator.local.take_reused(), 0, "all are of fresh pages");
+    space.mark(cells.iter().copied().step_by(2));
+    space.release(std::iter::once(&mut mutator));
+    let reused = fill(&mut mutator);
+    assert_eq!(reused.len(), cells.len() / 2);
+    assert_eq!(mutator.local.take_reused(), reused.len() * 64);
+    assert_eq!(mutator.local.reused(), 0);
+}
+
+#[test]
 fn where_pages_cannot_be_charged_a_larger_cell_serves() {
     let space = Space::<Blocks64K>::new(1, 1);
     let mut mutator = Mutator::default();
