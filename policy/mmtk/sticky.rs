@@ -59,6 +59,10 @@ pub const STICKY_MARK_SWEEP_CONSTRAINTS: PlanConstraints = PlanConstraints {
     ..PlanConstraints::default()
 };
 
+/// What a collection yields in cells on pages that are charged counts for one part in so many: threads sweep for them, and find them
+/// scattered among old objects.
+const CELL_FRACTION: usize = 4;
+
 /// The plan.
 #[derive(HasSpaces, PlanTraceObject)]
 pub struct StickyMarkSweep<VM: VMBinding> {
@@ -73,7 +77,7 @@ pub struct StickyMarkSweep<VM: VMBinding> {
     /// When this collection, or the last one, began.
     began: Mutex<Instant>,
     /// What the collections since the last full one have cost, in nanoseconds, and yielded.
-    cycle: Cycle,
+    cycle: Mutex<Cycle>,
 }
 
 /// The work of a partial collection.
@@ -113,7 +117,7 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
             // Nothing is old before the first.
             next_full: AtomicBool::new(true),
             began: Mutex::new(Instant::now()),
-            cycle: Cycle::default(),
+            cycle: Mutex::default(),
         }
     }
 
@@ -121,36 +125,43 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
     fn take_full_due(&self) -> bool {
         let attempts = &self.common.base.global_state.cur_collection_attempts;
         let is_asked_for = self.next_full.swap(false, Ordering::Relaxed);
-        is_asked_for || !self.ms.makes_old() || attempts.load(Ordering::Relaxed) > 1
+        let pays = self.note_yield();
+        is_asked_for || pays || !self.ms.makes_old() || attempts.load(Ordering::Relaxed) > 1
+    }
+
+    /// Notes what the last collection has yielded. Returns whether a full one pays now.
+    fn note_yield(&self) -> bool {
+        let mut cycle = self.cycle.lock().unwrap();
+        if self.base().global_state.is_user_triggered_collection() {
+            cycle.forget_partial();
+        } else {
+            cycle.note_yield(self.young_pages() + self.ms.reused_pages() / CELL_FRACTION);
+        }
+        cycle.is_over()
+    }
+
+    /// How many pages have been charged since the last collection.
+    fn young_pages(&self) -> usize {
+        self.ms
+            .charged_pages()
+            .saturating_sub(self.ms.charged_after())
     }
 
     /// Whether as much has been allocated since the last collection as the option `nursery` allows, by default the whole heap.
     /// What a thread asks for now does not count: it may be larger.
     fn is_nursery_full(&self) -> bool {
-        let young = self
-            .ms
-            .charged_pages()
-            .saturating_sub(self.ms.charged_after());
-        young >= self.most_young_pages()
+        // With none a collection would be due as soon as the last one has ended.
+        self.young_pages() >= self.base().gc_trigger.get_max_nursery_pages().max(1)
     }
 
-    /// One at least: with none a collection would be due as soon as the last one has ended.
-    fn most_young_pages(&self) -> usize {
-        self.base().gc_trigger.get_max_nursery_pages().max(1)
-    }
-
-    /// Notes what the collection has cost and how much can be allocated until the next one, and whether another partial one
-    /// would pay.
-    fn note_yield(&mut self) {
-        let free = self.get_available_pages().min(self.most_young_pages());
+    /// Notes what the collection has cost.
+    fn note_cost(&mut self) {
         let cost = self.began.get_mut().unwrap().elapsed().as_nanos() as u64;
-        if self.full.load(Ordering::Relaxed) {
-            self.cycle.begin(cost, free);
+        let cycle = self.cycle.get_mut().unwrap();
+        if *self.full.get_mut() {
+            cycle.begin(cost);
         } else {
-            self.cycle.add_partial(cost, free);
-        }
-        if self.cycle.is_over() {
-            self.next_full.store(true, Ordering::Relaxed);
+            cycle.add_partial(cost);
         }
     }
 }
@@ -176,7 +187,7 @@ impl<VM: VMBinding> Plan for StickyMarkSweep<VM> {
         self.common.prepare(tls, full);
         self.ms.prepare(full);
         if full {
-            self.ms.set_makes_old(self.cycle.end());
+            self.ms.set_makes_old(self.cycle.get_mut().unwrap().end());
         }
     }
 
@@ -190,7 +201,7 @@ impl<VM: VMBinding> Plan for StickyMarkSweep<VM> {
         self.ms.end_of_gc();
         self.common.end_of_pause(tls);
         mmtk.gc_trigger.policy.on_gc_end(mmtk);
-        self.note_yield();
+        self.note_cost();
     }
 
     fn collection_required(&self, space_full: bool, _space: Option<SpaceStats<Self::VM>>) -> bool {

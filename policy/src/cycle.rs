@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! When a generational collector looks at the whole heap again: when that pays.
 //!
-//! A cycle is a full collection and the partial ones after it. It costs the time of their pauses, and yields the pages that
-//! threads can allocate after each of them. A partial collection frees less than the one before, because old garbage piles
+//! A cycle is a full collection and the partial ones after it. It costs the time of their pauses, and yields what threads are handed
+//! out after each of them, on pages or in cells on pages that are charged: that is known when the next one begins. A partial collection frees less than the one before, because old garbage piles
 //! up. A page costs least if a cycle ends when one more partial collection would cost more a page than the cycle so far (the
 //! marginal value theorem: E. L. Charnov, "Optimal Foraging", Theoretical Population Biology 9, 1976).
 //!
@@ -16,13 +16,13 @@ const MOST_SKIPPED: u32 = 31;
 /// What the collections of one cycle have cost and yielded. Costs are in any one unit of time, yields in pages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cycle {
-    /// The cost of the full collection, and how many pages it has left free.
+    /// The cost of the full collection, and what it has yielded.
     full: (u64, usize),
     cost: u64,
     yielded: usize,
-    /// Pages that are free after the last collection.
-    free: usize,
-    /// The last partial collection, if there was one: its cost, and by how many pages less it has left free than the one before.
+    /// What the last collection has yielded.
+    last: usize,
+    /// The last partial collection, if there was one: its cost, and by how much less it has yielded than the one before.
     partial: Option<(u64, usize)>,
     /// How many cycles from this one on have no partial collection.
     skipped: u32,
@@ -47,27 +47,40 @@ impl Cycle {
         self.skipped == 0
     }
 
-    /// Begins a cycle, when one was ended, by a full collection, which cost that much and left `free` pages to allocate.
-    pub fn begin(&mut self, cost: u64, free: usize) {
-        self.full = (cost, free);
-        (self.cost, self.yielded, self.free, self.partial) = (cost, free, free, None);
+    /// Begins a cycle, when one was ended, by a full collection, which cost that much.
+    pub fn begin(&mut self, cost: u64) {
+        self.full = (cost, 0);
+        (self.cost, self.yielded, self.partial) = (cost, 0, None);
     }
 
-    /// Adds a partial collection, which cost that much and left `free` pages to allocate.
-    pub fn add_partial(&mut self, cost: u64, free: usize) {
-        self.partial = Some((cost, self.free.saturating_sub(free)));
+    /// Adds a partial collection, which cost that much.
+    pub fn add_partial(&mut self, cost: u64) {
+        self.partial = Some((cost, 0));
         self.cost += cost;
-        self.yielded += free;
-        self.free = free;
     }
 
-    /// Whether the next collection is to be a full one. The next partial one is expected to cost as much as the last one, and to
-    /// free less than that by as much as that freed less than the one before.
+    /// The collection that was added last has yielded so many pages.
+    pub fn note_yield(&mut self, pages: usize) {
+        match &mut self.partial {
+            Some((_, loss)) => *loss = self.last.saturating_sub(pages),
+            None => self.full.1 = pages,
+        }
+        self.yielded += pages;
+        self.last = pages;
+    }
+
+    /// Forgets the partial collections, where it cannot be known what they yield: nothing is said of whether they pay.
+    pub fn forget_partial(&mut self) {
+        self.partial = None;
+    }
+
+    /// Whether the next collection is to be a full one, when it is known what the last one has yielded. The next partial one is
+    /// expected to cost as much as the last one, and to yield less than that by as much as that did less than the one before.
     pub fn is_over(&self) -> bool {
         let Some((cost, loss)) = self.partial else {
             return self.skipped > 0;
         };
-        let expected = self.free.saturating_sub(loss);
+        let expected = self.last.saturating_sub(loss);
         // Nothing for nothing is not cheap: what became garbage since the full collection is there all the same.
         expected == 0 || !is_cheaper((cost, expected), (self.cost, self.yielded))
     }
@@ -86,11 +99,13 @@ mod tests {
     /// Partial collections until the cycle is over, each of which frees that part less than the one before; and what a page costs.
     fn run(full: u64, partial: u64, mut free: f64, left: f64) -> (usize, f64) {
         let mut cycle = Cycle::default();
-        cycle.begin(full, free as usize);
+        cycle.begin(full);
+        cycle.note_yield(free as usize);
         let mut count = 0;
         while !cycle.is_over() {
             free *= left;
-            cycle.add_partial(partial, free as usize);
+            cycle.add_partial(partial);
+            cycle.note_yield(free as usize);
             count += 1;
         }
         (count, cycle.cost as f64 / cycle.yielded as f64)
@@ -99,7 +114,8 @@ mod tests {
     #[test]
     fn a_full_collection_is_followed_by_a_partial_one() {
         let mut cycle = Cycle::default();
-        cycle.begin(100, 0);
+        cycle.begin(100);
+        cycle.note_yield(0);
         assert!(!cycle.is_over());
     }
 
@@ -112,8 +128,10 @@ mod tests {
     fn partial_collections_that_free_nothing_end_the_cycle() {
         for free in [1000, 0] {
             let mut cycle = Cycle::default();
-            cycle.begin(100, free);
-            cycle.add_partial(1, 0);
+            cycle.begin(100);
+            cycle.note_yield(free);
+            cycle.add_partial(1);
+            cycle.note_yield(0);
             assert!(cycle.is_over());
         }
     }
@@ -123,11 +141,13 @@ mod tests {
         let mut counts = Vec::new();
         for _ in 0..cycles {
             let may_be_partial = cycle.end();
-            cycle.begin(100, 1000);
+            cycle.begin(100);
+            cycle.note_yield(1000);
             assert_eq!(cycle.is_over(), !may_be_partial);
             let mut count = 0;
             while !cycle.is_over() && count < 9 {
-                cycle.add_partial(partial, 1000);
+                cycle.add_partial(partial);
+                cycle.note_yield(1000);
                 count += 1;
             }
             counts.push(count);
@@ -153,6 +173,16 @@ mod tests {
             first < 16 && counts[first..].iter().all(|&count| count == 9),
             "{counts:?}"
         );
+    }
+
+    #[test]
+    fn what_yields_an_unknown_number_of_pages_is_not_in_vain() {
+        let mut cycle = Cycle::default();
+        cycle.begin(100);
+        cycle.note_yield(1000);
+        cycle.add_partial(101);
+        cycle.forget_partial();
+        assert!(cycle.end());
     }
 
     #[test]

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary Where a collection leaves no page free, but cells on all of them, ConcurrentMarkSweep marks before those are used up,
+ *          and StickyMarkSweep sees that its partial collections leave few.
+ * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @library /lib
+ * @run main FreeCells
+ */
+
+import heap.Check;
+import heap.Child;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.stream.Collectors;
+
+public class FreeCells {
+    /** So many collections, at most, pass until the plan knows how many of the free cells are of use. */
+    private static final int LEARNT = 4;
+
+    public static void main(String[] args) throws Exception {
+        if (!Child.hasOwnPolicy()) {
+            return;
+        }
+        List<String> log = log("ConcurrentMarkSweep", Slowly.class);
+        List<String> later = log.stream().dropWhile(line -> !line.contains("GC(" + LEARNT + ")")).collect(Collectors.toList());
+        Check.that(count(later, "Pause Final Mark") >= LEARNT, "there are few collections:\n" + String.join("\n", log));
+        Check.that(count(later, "Pause Init Mark") + count(later, "Pause Final Mark") == later.size(), String.join("\n", log));
+
+        log = log("StickyMarkSweep", Fast.class);
+        Check.that(0 < count(log, "Pause Young") && 2 * count(log, "Pause Young") < count(log, "Pause Full"), String.join("\n", log));
+    }
+
+    private static List<String> log(String plan, Class<?> main) throws Exception {
+        return Child.with("-Xms64m", "-Xmx64m", "-XX:ThirdPartyHeapOptions=plan=" + plan, "-Xlog:gc").main(main).mustExitCleanly(0).out().lines()
+                .filter(line -> line.matches(".*(Pause|the heap is full).*")).collect(Collectors.toList());
+    }
+
+    private static long count(List<String> log, String what) {
+        return log.stream().filter(line -> line.contains(what)).count();
+    }
+
+    private static final class Cell {
+        long value;
+    }
+
+    /** Replaces old objects all over the heap by new ones, and waits a millisecond after every so many. */
+    private static void replace(int objects, int waits) throws InterruptedException {
+        Cell[] all = new Cell[1_200_000];
+        SplittableRandom random = new SplittableRandom(1);
+        for (int i = 0; i < objects; i++) {
+            all[random.nextInt(all.length)] = new Cell();
+            if (i % waits == 0) {
+                Thread.sleep(1);
+            }
+        }
+    }
+
+    /** So slowly that marking has the time. */
+    public static class Slowly {
+        public static void main(String[] args) throws InterruptedException {
+            replace(16_000_000, 4096);
+        }
+    }
+
+    public static class Fast {
+        public static void main(String[] args) throws InterruptedException {
+            replace(40_000_000, Integer.MAX_VALUE);
+        }
+    }
+}
