@@ -16,6 +16,9 @@ const UNKNOWN: usize = usize::MAX / MARGIN;
 /// All of the cells, in the unit in which parts of them are counted.
 const ALL: usize = 1024;
 
+/// Where a part of the cells is known to be of use, one part in so many of what else was used is taken for so too.
+const LATER_FRACTION: usize = 8;
+
 /// What the last collections say of the next. All numbers are of pages, or of as much as cells make.
 pub(crate) struct Pacing {
     /// Handed out when marking began.
@@ -47,7 +50,11 @@ impl Pacing {
         self.handed_out_before.store(handed_out, Ordering::Relaxed);
         let useless = self.useless.load(Ordering::Relaxed);
         let above = useless.saturating_sub(self.part_left(cells));
-        let less = if useless == ALL { above } else { above / 8 };
+        let less = if useless == ALL {
+            above
+        } else {
+            above / LATER_FRACTION
+        };
         self.useless.store(useless - less, Ordering::Relaxed);
     }
 

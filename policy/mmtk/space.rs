@@ -35,7 +35,8 @@ const PAGES_IN_HUGE_PAGE: usize = HUGE_PAGE_BYTES / PAGE_BYTES;
 /// A thread charges at most one part in so many of its share of what is free.
 const SHARE_FRACTION: usize = 16;
 
-/// Threads share blocks when fewer pages than this are free for each of them: about a page for each size class in use ...
+/// Threads share blocks when less than so many pages, or as much as free cells make, is free for each of them: about a page for each
+/// size class in use ...
 const SCARCE_FREE_PAGES: usize = 32;
 /// ... or when the heap has fewer than this for each of them.
 const SCARCE_HEAP_PAGES: usize = 96;
@@ -274,7 +275,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// Whether threads share blocks now.
     pub(super) fn sharing(&self) -> Sharing {
         let threads = self.thread_count();
-        if self.free_pages() < SCARCE_FREE_PAGES * threads
+        if self.free_pages() + self.free_cell_pages() < SCARCE_FREE_PAGES * threads
             || self.shared.heap_pages() < SCARCE_HEAP_PAGES * threads
         {
             Sharing::Shared

@@ -61,7 +61,7 @@ pub const STICKY_MARK_SWEEP_CONSTRAINTS: PlanConstraints = PlanConstraints {
 
 /// What a collection yields in cells on pages that are charged counts for one part in so many: threads sweep for them, and find them
 /// scattered among old objects.
-const CELL_FRACTION: usize = 4;
+const CELL_FRACTION: usize = 8;
 
 /// The plan.
 #[derive(HasSpaces, PlanTraceObject)]
