@@ -11,7 +11,6 @@ import heap.Check;
 import heap.Child;
 import heap.Heap;
 import java.util.List;
-import java.util.stream.Collectors;
 
 public class LateMarking {
     private static final String BEFORE = "the heap is full before marking has begun: the next pause is a full one";
@@ -34,7 +33,7 @@ public class LateMarking {
     /** The lines that {@code main} prints about its pauses. */
     private static List<String> log(Class<?> main) throws Exception {
         return Child.with("-Xms64m", "-Xmx64m", "-XX:ThirdPartyHeapOptions=plan=ConcurrentMarkSweep", "-Xlog:gc").main(main).mustExitCleanly(0)
-                .out().lines().filter(line -> line.matches(".*(Pause|the heap is full|marking has ended).*")).collect(Collectors.toList());
+                .lines("Pause|the heap is full|marking has ended");
     }
 
     /** Each line with this reason is followed by that pause, when others are skipped; and there is such a line. */

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -182,6 +183,11 @@ public final class Child {
     /** What it has printed on standard output. */
     public String out() {
         return read("stdout");
+    }
+
+    /** The lines that it has printed on standard output in which the expression is found. */
+    public List<String> lines(String regex) {
+        return out().lines().filter(Pattern.compile(regex).asPredicate()).collect(Collectors.toList());
     }
 
     /** What it has printed on standard error. */
