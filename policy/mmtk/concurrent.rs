@@ -39,8 +39,8 @@ use crate::policy::space::Space;
 use crate::scheduler::gc_work::{Prepare, Release, StopMutators};
 use crate::scheduler::{GCWorkContext, GCWorkScheduler, WorkBucketStage};
 use crate::shardsweep::{
-    FreeListAllocator, InitialRoots, MarkSweepSpace, Pacing, LEAST_FRACTION, MAX_OBJECT_SIZE,
-    TO_THE_USER,
+    Build, Config, FreeListAllocator, InitialRoots, MarkSweepSpace, Pacing, LEAST_FRACTION,
+    MAX_OBJECT_SIZE, TO_THE_USER,
 };
 use crate::util::alloc::AllocatorSelector;
 use crate::util::heap::gc_trigger::SpaceStats;
@@ -192,7 +192,11 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
 
     /// Notes that a thread has found the heap full.
     fn note_full_heap(&self) {
-        self.pacing.note_full(self.ms.free_cell_pages());
+        // Where more is asked for than threads need for cells, a large object is: that says nothing of the cells that are left.
+        let asked_for = self.get_used_pages().saturating_sub(self.charged_pages());
+        if asked_for <= Build::BLOCK_PAGES * VM::VMActivePlan::number_of_mutators() {
+            self.pacing.note_full(self.ms.free_cell_pages());
+        }
         if !self.is_marking() {
             if !self.full_due.swap(true, Ordering::Relaxed) {
                 info!(target: TO_THE_USER, "the heap is full before marking has begun: the next pause is a full one");
@@ -202,12 +206,15 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         }
     }
 
+    /// Pages that are charged, with their metadata.
+    fn charged_pages(&self) -> usize {
+        self.common.get_used_pages() + self.ms.pages_with_metadata(self.ms.charged_pages())
+    }
+
     /// Pages that are not charged. What threads ask for now does not count: marking would begin for a large object again and again,
     /// before it is allocated.
     fn free_pages(&self) -> usize {
-        let used =
-            self.common.get_used_pages() + self.ms.pages_with_metadata(self.ms.charged_pages());
-        self.get_total_pages().saturating_sub(used)
+        self.get_total_pages().saturating_sub(self.charged_pages())
     }
 
     /// What has been handed out, in pages, but for what was so when the last collection ended.

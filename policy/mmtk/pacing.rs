@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! When marking beside the mutators has to begin, to be over before the heap is full.
 //!
-//! What is free are pages that are not charged, and cells on the others. Not all cells are of use: threads may ask for other sizes.
-//! So a part of those that a collection leaves is counted, by how many of them were left when marking began, or a thread found the heap
-//! full, the last times.
+//! What is free are pages that are not charged, and cells on the others. Not all cells are of use: nobody may ask for their sizes. How
+//! many are not is learnt from how many were left when a thread found the heap full, or when marking began, the last times.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,11 +12,10 @@ const MARGIN: usize = 2;
 pub(crate) const LEAST_FRACTION: usize = 16;
 /// Pages that are likely to be handed out, of which nothing is known yet: more than there are.
 const UNKNOWN: usize = usize::MAX / MARGIN;
-/// All of the cells, in the unit in which parts of them are counted.
-const ALL: usize = 1024;
-
-/// Where a part of the cells is known to be of use, one part in so many of what else was used is taken for so too.
-const LATER_FRACTION: usize = 8;
+/// Where fewer are handed out beside a marking than beside the last one, the next may see one part in so many less than that.
+const LESS_FRACTION: usize = 4;
+/// Where more cells were used than are taken to be of use, one part in so many of those is taken for so too.
+const LATER_FRACTION: usize = 2;
 
 /// What the last collections say of the next. All numbers are of pages, or of as much as cells make.
 pub(crate) struct Pacing {
@@ -27,9 +25,7 @@ pub(crate) struct Pacing {
     handed_out_beside: AtomicUsize,
     /// Pages and cells that were free after the last collection.
     free_after: AtomicUsize,
-    /// Those of them that are cells, of use or not.
-    cells_after: AtomicUsize,
-    /// Which part of them is of no use, in `ALL`ths.
+    /// Cells that are taken to be of no use: none at first, as a full heap tells more than a marking that begins.
     useless: AtomicUsize,
 }
 
@@ -39,22 +35,16 @@ impl Pacing {
             handed_out_before: AtomicUsize::new(0),
             handed_out_beside: AtomicUsize::new(UNKNOWN),
             free_after: AtomicUsize::new(usize::MAX),
-            cells_after: AtomicUsize::new(0),
-            useless: AtomicUsize::new(ALL),
+            useless: AtomicUsize::new(0),
         }
     }
 
-    /// Marking begins. So many have been handed out since the last collection, and so many cells are left: more than are of no use, though
-    /// not always by as much.
+    /// Marking begins. So many have been handed out since the last collection, and so many cells are left: more than are of no use,
+    /// though not always by as much.
     pub(crate) fn begin(&self, handed_out: usize, cells: usize) {
         self.handed_out_before.store(handed_out, Ordering::Relaxed);
         let useless = self.useless.load(Ordering::Relaxed);
-        let above = useless.saturating_sub(self.part_left(cells));
-        let less = if useless == ALL {
-            above
-        } else {
-            above / LATER_FRACTION
-        };
+        let less = useless.saturating_sub(cells) / LATER_FRACTION;
         self.useless.store(useless - less, Ordering::Relaxed);
     }
 
@@ -65,35 +55,25 @@ impl Pacing {
         let beside = if late { 2 * beside } else { beside };
         let likely = match self.handed_out_beside.load(Ordering::Relaxed) {
             UNKNOWN => beside,
-            last => beside.max(last / 2),
+            last => beside.max(last - last / LESS_FRACTION),
         };
         self.handed_out_beside.store(likely, Ordering::Relaxed);
     }
 
     /// A thread has found the heap full, though so many cells are left.
     pub(crate) fn note_full(&self, cells: usize) {
-        self.useless
-            .fetch_max(self.part_left(cells), Ordering::Relaxed);
-    }
-
-    /// Which part is left of the cells that were free after the last collection.
-    fn part_left(&self, cells: usize) -> usize {
-        let after = self.cells_after.load(Ordering::Relaxed);
-        (cells * ALL).checked_div(after).unwrap_or(ALL).min(ALL)
+        self.useless.fetch_max(cells, Ordering::Relaxed);
     }
 
     /// A collection has left so many free.
     pub(crate) fn note_free(&self, pages: usize, cells: usize) {
-        self.cells_after.store(cells, Ordering::Relaxed);
         self.free_after
             .store(self.free(pages, cells), Ordering::Relaxed);
     }
 
     /// How many are free that are likely to be of use, where so many pages are, and cells.
     pub(crate) fn free(&self, pages: usize, cells: usize) -> usize {
-        let after = self.cells_after.load(Ordering::Relaxed);
-        let useless = after * self.useless.load(Ordering::Relaxed) / ALL;
-        pages + cells.saturating_sub(useless)
+        pages + cells.saturating_sub(self.useless.load(Ordering::Relaxed))
     }
 
     /// Whether marking has to begin where so many are free, of so many in all.

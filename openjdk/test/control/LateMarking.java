@@ -61,9 +61,9 @@ public class LateMarking {
         }
     }
 
-    /** A list, which one thread alone can mark, fills most of the heap. */
+    /** A list, which one thread alone can mark, fills the heap but for less than what a collection has to leave free. */
     public static class EndsLate {
-        private static final long LEFT_FREE = 9L * Heap.MIB;
+        private static final long LEFT_FREE = 3L * Heap.MIB;
 
         private static final class Node {
             final Node next;
@@ -80,7 +80,7 @@ public class LateMarking {
             for (long i = 0; i % 1000 != 0 || Runtime.getRuntime().freeMemory() > LEFT_FREE; i++) {
                 head = new Node(head);
             }
-            for (int i = 0; i < 25_000; i++) {
+            for (int i = 0; i < 5_000; i++) {
                 sink = new byte[4096];
             }
         }
