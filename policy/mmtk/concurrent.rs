@@ -18,7 +18,8 @@
 //! the bits that other plans have for their barrier.
 //!
 //! *Pacing.* Marking begins when less is free than twice what is likely to be handed out while it runs, but a sixteenth of
-//! the heap at least and half of it at most; and when half of what the last collection left free has been used, see [`Pacing`].
+//! the heap at least and half of it at most; and when half of what the last collection left free has been used, or a quarter if that
+//! was a full one, see [`Pacing`].
 //! A thread that finds the heap full while marking runs waits for the final mark; if that leaves little free, a full pause follows.
 
 use crate::plan::barriers::{BarrierSelector, SATBBarrier};
@@ -228,11 +229,12 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
             .free(self.free_pages(), self.ms.free_cell_pages())
     }
 
-    /// Notes how much the collection that ends has left free. Where memory ran out before marking ended, and it has left little, the
-    /// next pause is a full one, which finds more: what has died meanwhile, and what hangs on classes that nobody uses.
-    fn note_yield(&self) {
+    /// Notes how much the collection that ends, a full one or not, has left free. Where memory ran out before marking ended, and it
+    /// has left little, the next pause is a full one, which finds more: what has died meanwhile, and what hangs on classes that nobody
+    /// uses.
+    fn note_yield(&self, full: bool) {
         self.pacing
-            .note_free(self.free_pages(), self.ms.free_cell_pages());
+            .note_free(self.free_pages(), self.ms.free_cell_pages(), full);
         let full_due = self.was_late.swap(false, Ordering::Relaxed)
             && self.free() < self.get_total_pages() / LEAST_FRACTION;
         if full_due {
@@ -347,16 +349,17 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
     fn end_of_pause(&mut self, mmtk: &'static MMTK<VM>, tls: VMWorkerThread) {
         let pause = self.current();
         self.pause.store(None, Ordering::SeqCst);
+        let full = pause == Pause::Full;
         if pause == Pause::InitialMark {
             self.begin_marking();
         } else {
             self.ms.end_of_gc();
             self.common.end_of_pause(tls);
             mmtk.gc_trigger.policy.on_gc_end(mmtk);
-            self.note_yield();
+            self.note_yield(full);
         }
         // Marking beside mutators keeps what they allocate meanwhile.
-        self.ms.note_end(pause == Pause::Full);
+        self.ms.note_end(full);
     }
 
     fn last_collection_was_exhaustive(&self) -> bool {

@@ -23,8 +23,8 @@ pub(crate) struct Pacing {
     handed_out_before: AtomicUsize,
     /// Likely to be handed out while it runs.
     handed_out_beside: AtomicUsize,
-    /// Pages and cells that were free after the last collection.
-    free_after: AtomicUsize,
+    /// With more free than this, marking does not begin, whatever is likely.
+    earliest: AtomicUsize,
     /// Cells that are taken to be of no use: none at first, as a full heap tells more than a marking that begins.
     useless: AtomicUsize,
 }
@@ -34,7 +34,7 @@ impl Pacing {
         Pacing {
             handed_out_before: AtomicUsize::new(0),
             handed_out_beside: AtomicUsize::new(UNKNOWN),
-            free_after: AtomicUsize::new(usize::MAX),
+            earliest: AtomicUsize::new(usize::MAX),
             useless: AtomicUsize::new(0),
         }
     }
@@ -65,10 +65,12 @@ impl Pacing {
         self.useless.fetch_max(cells, Ordering::Relaxed);
     }
 
-    /// A collection has left so many free.
-    pub(crate) fn note_free(&self, pages: usize, cells: usize) {
-        self.free_after
-            .store(self.free(pages, cells), Ordering::Relaxed);
+    /// A collection has left so many free. Half of them are to be used before marking begins again: each marking takes all that is
+    /// allocated beside it for live. After a full pause a quarter is, as nothing dead is left, and another full pause is worse.
+    pub(crate) fn note_free(&self, pages: usize, cells: usize, full: bool) {
+        let free = self.free(pages, cells);
+        let used = if full { free / 4 } else { free / 2 };
+        self.earliest.store(free - used, Ordering::Relaxed);
     }
 
     /// How many are free that are likely to be of use, where so many pages are, and cells.
@@ -80,6 +82,6 @@ impl Pacing {
     pub(crate) fn is_due(&self, free: usize, total: usize) -> bool {
         let wanted = MARGIN * self.handed_out_beside.load(Ordering::Relaxed);
         let wanted = wanted.max(total / LEAST_FRACTION).min(total / 2);
-        free < wanted.min(self.free_after.load(Ordering::Relaxed) / 2)
+        free < wanted.min(self.earliest.load(Ordering::Relaxed))
     }
 }

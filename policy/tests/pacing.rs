@@ -32,8 +32,10 @@ fn marking_begins_when_twice_what_was_handed_out_beside_the_last_one_is_free() {
         mark(&pacing, beside);
         assert_eq!(begins_below(&pacing), below);
     }
-    pacing.note_free(500, 0);
+    pacing.note_free(500, 0, false);
     assert_eq!(begins_below(&pacing), 250, "half of what was left");
+    pacing.note_free(500, 0, true);
+    assert_eq!(begins_below(&pacing), 375, "all but a quarter");
 }
 
 #[test]

@@ -22,7 +22,7 @@ public class FreeCells {
         if (!Child.hasOwnPolicy()) {
             return;
         }
-        List<String> log = run("ConcurrentMarkSweep", Slowly.class).lines("Pause|the heap is full");
+        List<String> log = run("ConcurrentMarkSweep", Slowly.class).lines("Pause|before marking has begun");
         List<String> later = log.stream().dropWhile(line -> !line.contains("GC(" + LEARNT + ")")).collect(Collectors.toList());
         Check.that(later.stream().filter(line -> line.contains("Pause Final Mark")).count() >= LEARNT, "there are few collections:\n" + String.join("\n", log));
         Check.that(later.stream().allMatch(line -> line.matches(".*Pause (Init|Final) Mark.*")), String.join("\n", log));
@@ -51,7 +51,7 @@ public class FreeCells {
         }
     }
 
-    /** So slowly that marking has the time. */
+    /** So slowly that marking has the time, most often. */
     public static class Slowly {
         public static void main(String[] args) throws InterruptedException {
             replace(16_000_000, 4096);
