@@ -22,10 +22,14 @@ public class FreeCells {
         if (!Child.hasOwnPolicy()) {
             return;
         }
-        List<String> log = run("ConcurrentMarkSweep", Slowly.class).lines("Pause|before marking has begun");
+        List<String> log = run("ConcurrentMarkSweep", Slowly.class).lines("Pause|the heap is full");
         List<String> later = log.stream().dropWhile(line -> !line.contains("GC(" + LEARNT + ")")).collect(Collectors.toList());
-        Check.that(later.stream().filter(line -> line.contains("Pause Final Mark")).count() >= LEARNT, "there are few collections:\n" + String.join("\n", log));
-        Check.that(later.stream().allMatch(line -> line.matches(".*Pause (Init|Final) Mark.*")), String.join("\n", log));
+        long marked = count(later, "Pause Final Mark");
+        Check.that(marked >= LEARNT, "there are few collections:\n" + String.join("\n", log));
+        long late = count(later, "the heap is full while marking runs");
+        Check.that(count(later, "Pause Init Mark") + marked + late == later.size(), String.join("\n", log));
+        // A busy machine has one take twice as long as the last one, now and then. Pacing then makes room for the next.
+        Check.that(2 * late < marked, "marking is late most often:\n" + String.join("\n", log));
 
         Child child = run("StickyMarkSweep", Fast.class);
         Check.that(0 < child.count("Pause Young") && 2 * child.count("Pause Young") < child.count("Pause Full"), child.toString());
@@ -33,6 +37,10 @@ public class FreeCells {
 
     private static Child run(String plan, Class<?> main) throws Exception {
         return Child.with("-Xms64m", "-Xmx64m", "-XX:ThirdPartyHeapOptions=plan=" + plan, "-Xlog:gc").main(main).mustExitCleanly(0);
+    }
+
+    private static long count(List<String> log, String what) {
+        return log.stream().filter(line -> line.contains(what)).count();
     }
 
     private static final class Cell {
@@ -51,7 +59,7 @@ public class FreeCells {
         }
     }
 
-    /** So slowly that marking has the time, most often. */
+    /** So slowly that marking has the time. */
     public static class Slowly {
         public static void main(String[] args) throws InterruptedException {
             replace(16_000_000, 4096);
