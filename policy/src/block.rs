@@ -49,8 +49,10 @@ const STATES: [State; 6] = [
     State::Large,
 ];
 
-/// A stretch of free cells shorter than this is linked, a longer one handed out as a bump region.
+/// A stretch of fewer free cells is linked, and so is one of fewer bytes: a refill ends at a bump region, so that short ones would
+/// have a thread come back every few objects.
 const BUMP_CELLS: usize = 8;
+const BUMP_BYTES: usize = 1024;
 /// A refill by sweeping stops after so many bytes in cells that it has linked, ...
 const LINKED_BYTES: usize = 8192;
 /// ... but not before so many cells.
@@ -331,11 +333,12 @@ impl Block {
             return None;
         }
         let (mut at, mut linker, mut bump) = (start + self.swept(), Linker::new(), 0..0);
+        let least_bump = BUMP_BYTES.max(BUMP_CELLS * cell);
         let enough = LINKED_CELLS.max(LINKED_BYTES.div_ceil(cell));
         while at < end && bump.is_empty() && linker.count() < enough {
             let live = marks.next(at..end).unwrap_or(end);
             debug_assert_eq!((live - at) % cell, 0, "the mark at {live:#x} is at no cell");
-            if live - at >= BUMP_CELLS * cell {
+            if live - at >= least_bump {
                 bump = at..live;
             } else {
                 // SAFETY: these cells lie between two marked ones, hence are not live; they are on open
@@ -532,6 +535,25 @@ mod tests {
                 assert_eq!(known, expected);
             }
         }
+    }
+
+    /// A thread comes back once for some KiB, however many stretches they are in, and a long one is not written to.
+    #[test]
+    fn short_stretches_are_linked_and_a_long_one_is_not() {
+        let one = OneBlock::new(Bin::holding(32));
+        let all = one.grow_fully();
+        let (front, back) = all.split_at(all.len() / 2);
+        // Of 19 cells, 608 bytes, each; then one of half the block.
+        front.iter().step_by(20).for_each(|&live| one.mark(live));
+        one.mark(back[0]);
+        let liveness = one.block.liveness(0..one.block.pages(), &one.marks);
+        let live = liveness.cells(0..one.block.pages());
+        let survivor = Block::default();
+        one.block.survive(&survivor, 0..one.block.pages(), live);
+        let cells = survivor.take(&one.marks).expect("most cells are free");
+        assert_eq!(cells.bump.len() / 32, back.len() - 1);
+        assert_eq!(super::cells(cells.list).count(), front.len() * 19 / 20);
+        assert_eq!(survivor.take(&one.marks), None);
     }
 
     #[test]
