@@ -406,11 +406,11 @@ mod tests {
         memory: *mut u8,
     }
 
-    const LAYOUT: std::alloc::Layout = match std::alloc::Layout::from_size_align(1 << 14, 1 << 14) {
+    const LAYOUT: std::alloc::Layout = match std::alloc::Layout::from_size_align(1 << 16, 1 << 16) {
         Ok(layout) => layout,
         Err(_) => unreachable!(),
     };
-    const BITS: usize = 1 << 14 >> 9;
+    const BITS: usize = 1 << 16 >> 9;
 
     impl OneBlock {
         fn new(bin: Bin) -> OneBlock {
@@ -573,7 +573,7 @@ mod tests {
         let bin = Bin::holding(21_000);
         block.init(1 << 22, bin, Shape::most_pages::<Blocks64K>(bin), false);
         // The first cell of 22,528 bytes reaches into its sixth page.
-        assert_eq!(block.price::<Blocks64K>(), (6, 11));
+        assert_eq!(block.price::<Blocks64K>(), (6, 61));
     }
 
     #[test]

@@ -16,6 +16,10 @@ pub const LOG_CHUNK_BYTES: u32 = if cfg!(loom) { 18 } else { 22 };
 /// Bytes in a chunk, the unit in which the embedder gives address space to a [`Heap`](crate::Heap).
 pub const CHUNK_BYTES: usize = 1 << LOG_CHUNK_BYTES;
 
+/// Cells above so many bytes have longer blocks than the others, as in mimalloc ("Mimalloc: Free List Sharding in Action", section 3):
+/// one of the usual length holds so few that a thread needs the next one as often as it allocates.
+pub const SMALL_CELL_BYTES: usize = 8 << 10;
+
 /// What is charged to the heap when cells of a block can be handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accounting {
@@ -32,10 +36,17 @@ pub trait Config: Copy + Send + Sync + 'static {
     /// What is charged.
     const ACCOUNTING: Accounting;
 
-    /// Bytes in the longest block; also the largest object in a cell, because a block has no header inside it.
+    /// Bytes in the longest block of small cells; also the largest object in a cell, because a block has no header inside it.
     const BLOCK_BYTES: usize = 1 << Self::LOG_BLOCK_BYTES;
-    /// OS pages in the longest block: at most 64, so that one word can tell something about each of them.
+    /// OS pages in that block.
     const BLOCK_PAGES: usize = Self::BLOCK_BYTES / PAGE_BYTES;
+    /// OS pages in the longest block of cells above [`SMALL_CELL_BYTES`]: four times as many, and at most 64, so that one word can
+    /// tell something about each of them. Where blocks are charged as a whole, all have one length.
+    const MEDIUM_BLOCK_PAGES: usize = match Self::ACCOUNTING {
+        Accounting::Page if Self::BLOCK_PAGES <= 16 => 4 * Self::BLOCK_PAGES,
+        Accounting::Page => 64,
+        Accounting::Block => Self::BLOCK_PAGES,
+    };
     /// Number of bins whose cells fit into a block.
     const BINS: usize = bins_up_to(Self::BLOCK_BYTES);
 

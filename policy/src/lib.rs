@@ -12,6 +12,9 @@
 //! an OS page of 4 KiB. A *run* is a number of adjacent pages. A *chunk* is 4 MiB of address space, the unit in which
 //! the heap grows. An object above the largest cell is a *large object*.
 //!
+//! The *block size* of a build is the length of its longest block, and of its largest cell. Where pages are charged, cells above 8 KiB
+//! have blocks four times as long.
+//!
 //! ## The data structure
 //!
 //! ```text

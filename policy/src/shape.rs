@@ -2,7 +2,7 @@
 //! Where the cells of a block lie, and which pages they overlap. Offsets are in bytes from the start
 //! of the block; sets of pages are words with the lowest bit for the first page.
 
-use crate::config::{Config, LOG_PAGE_BYTES, PAGE_BYTES};
+use crate::config::{Config, LOG_PAGE_BYTES, PAGE_BYTES, SMALL_CELL_BYTES};
 use crate::size_class::Bin;
 use std::ops::Range;
 
@@ -36,7 +36,12 @@ impl Shape {
 
     /// Pages of the longest block of `bin`: as many as its cells need, of those that a block may have.
     pub fn most_pages<C: Config>(bin: Bin) -> usize {
-        let cells = C::BLOCK_BYTES / bin.cell_bytes();
+        let pages = if bin.cell_bytes() <= SMALL_CELL_BYTES {
+            C::BLOCK_PAGES
+        } else {
+            C::MEDIUM_BLOCK_PAGES
+        };
+        let cells = (pages << LOG_PAGE_BYTES) / bin.cell_bytes();
         (cells * bin.cell_bytes()).div_ceil(PAGE_BYTES)
     }
 
@@ -127,7 +132,7 @@ impl Shape {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::Blocks;
+    use crate::{Blocks, Blocks64K, Blocks64KWhole};
 
     /// The offset and the pages of every cell of a block, found by looking at each page.
     fn cells(bin: Bin, first: usize, pages: usize) -> Vec<(usize, u64)> {
@@ -150,7 +155,7 @@ mod tests {
     fn agrees_with_counting<C: Config>() {
         for bin in (0..C::BINS).map(Bin::from_index) {
             let most = Shape::most_pages::<C>(bin);
-            assert!(Shape::least_pages(bin) <= most && most <= C::BLOCK_PAGES);
+            assert!(Shape::least_pages(bin) <= most && most <= C::MEDIUM_BLOCK_PAGES);
             for first in [0, 8, bin.cell_bytes() / 16 * 8] {
                 let shape = Shape::new(bin, first, most);
                 let cells = cells(bin, first, most);
@@ -200,6 +205,18 @@ mod tests {
             agrees_with_counting::<Blocks<16, false>>();
             agrees_with_counting::<Blocks<18, false>>();
         }
+    }
+
+    #[test]
+    fn cells_above_8_kib_have_longer_blocks_where_pages_are_charged() {
+        let longest = |size| {
+            let bin = Bin::holding(size);
+            let paged = Shape::most_pages::<Blocks64K>(bin);
+            (paged, Shape::most_pages::<Blocks64KWhole>(bin))
+        };
+        assert_eq!(longest(8 << 10), (16, 16));
+        // Cells of 36,864 bytes, of which one fits into 64 KiB.
+        assert_eq!(longest(33_000), (63, 9));
     }
 
     #[test]
