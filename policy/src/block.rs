@@ -410,7 +410,7 @@ mod tests {
         Ok(layout) => layout,
         Err(_) => unreachable!(),
     };
-    const BITS: usize = 1 << 16 >> 9;
+    const BITS: usize = LAYOUT.size() >> 9;
 
     impl OneBlock {
         fn new(bin: Bin) -> OneBlock {

@@ -31,17 +31,18 @@ pub enum Accounting {
 
 /// A build of the policy: implemented by [`Blocks`].
 pub trait Config: Copy + Send + Sync + 'static {
-    /// log2 of the bytes in a block.
+    /// log2 of [`Config::BLOCK_BYTES`].
     const LOG_BLOCK_BYTES: u32;
     /// What is charged.
     const ACCOUNTING: Accounting;
 
-    /// Bytes in the longest block of small cells; also the largest object in a cell, because a block has no header inside it.
+    /// Bytes in the longest block of cells up to [`SMALL_CELL_BYTES`]; also the largest object in a cell, because a block has no
+    /// header inside it.
     const BLOCK_BYTES: usize = 1 << Self::LOG_BLOCK_BYTES;
     /// OS pages in that block.
     const BLOCK_PAGES: usize = Self::BLOCK_BYTES / PAGE_BYTES;
-    /// OS pages in the longest block of cells above [`SMALL_CELL_BYTES`]: four times as many, and at most 64, so that one word can
-    /// tell something about each of them. Where blocks are charged as a whole, all have one length.
+    /// OS pages in the longest block of larger cells: four times as many, and at most 64, so that one word can tell something about
+    /// each of them. Where blocks are charged as a whole, all have one length.
     const MEDIUM_BLOCK_PAGES: usize = match Self::ACCOUNTING {
         Accounting::Page if Self::BLOCK_PAGES <= 16 => 4 * Self::BLOCK_PAGES,
         Accounting::Page => 64,

@@ -12,8 +12,8 @@
 //! an OS page of 4 KiB. A *run* is a number of adjacent pages. A *chunk* is 4 MiB of address space, the unit in which
 //! the heap grows. An object above the largest cell is a *large object*.
 //!
-//! The *block size* of a build is the length of its longest block, and of its largest cell. Where pages are charged, cells above 8 KiB
-//! have blocks four times as long.
+//! The *block size* of a build is the length of its longest block of cells up to 8 KiB, and the most that a cell may have. Where pages
+//! are charged, larger cells have blocks up to four times as long, of 64 pages at most.
 //!
 //! ## The data structure
 //!
@@ -118,7 +118,7 @@ pub use block::{Block, State};
 pub use collect::{Released, Scope};
 pub use config::{
     Accounting, Blocks, Blocks4K, Blocks64K, Blocks64KWhole, Build, Config, CHUNK_BYTES,
-    HUGE_PAGE_BYTES, LOG_CHUNK_BYTES, LOG_PAGE_BYTES, PAGE_BYTES,
+    HUGE_PAGE_BYTES, LOG_CHUNK_BYTES, LOG_PAGE_BYTES, PAGE_BYTES, SMALL_CELL_BYTES,
 };
 pub use cycle::Cycle;
 pub use directory::Chunk;

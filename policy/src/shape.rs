@@ -155,7 +155,9 @@ mod tests {
     fn agrees_with_counting<C: Config>() {
         for bin in (0..C::BINS).map(Bin::from_index) {
             let most = Shape::most_pages::<C>(bin);
+            let is_small = bin.cell_bytes() <= SMALL_CELL_BYTES;
             assert!(Shape::least_pages(bin) <= most && most <= C::MEDIUM_BLOCK_PAGES);
+            assert!(!is_small || most <= C::BLOCK_PAGES);
             for first in [0, 8, bin.cell_bytes() / 16 * 8] {
                 let shape = Shape::new(bin, first, most);
                 let cells = cells(bin, first, most);
