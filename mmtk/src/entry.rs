@@ -456,6 +456,8 @@ unsafe extern "C" fn run_worker(thread: Thread, worker: Worker) {
         // SAFETY: `worker` is what spawn_gc_thread made of a box, and is run once.
         let worker = unsafe { Box::from_raw(worker.cast::<GCWorker<OpenJDK<COMPRESSED>>>()) };
         let thread = VMWorkerThread(upcalls::vm_thread(thread));
+        #[cfg(feature = "shardsweep")]
+        mmtk::shardsweep::count_worker();
         memory_manager::start_worker(heap::mmtk::<COMPRESSED>(), thread, worker);
     }
     dispatch!(run(thread, worker))

@@ -16,6 +16,7 @@
 //! | `initial_mark` | `ConcurrentMarkingRootsWorkFactory` | what the initial pause of a concurrent plan marks |
 //! | `collection`, `purger` | - | what the space does in a collection, and after it |
 //! | `pacing` | - | when marking beside the mutators begins |
+//! | `processor_time` | - | how long workers have had processors |
 //! | `reserve`, in all builds | - | how much address space may be reserved |
 //! | `loaded`, for `malloc-*` | - | the malloc library that is loaded |
 //! | `immix_page`, for that build | - | what Immix charges |
@@ -47,6 +48,7 @@ mod initial_mark;
 mod os;
 mod pacing;
 mod pages;
+mod processor_time;
 mod purger;
 mod report;
 mod shared;
@@ -57,6 +59,8 @@ pub use allocator::{set_heads_offset, FreeListAllocator};
 pub(crate) use closure::{mark_beside, trace_all};
 pub(crate) use initial_mark::InitialRoots;
 pub(crate) use pacing::{Pacing, LEAST_FRACTION};
+pub use processor_time::count_worker;
+pub(crate) use processor_time::of_workers as processor_time_of_workers;
 pub use report::{cancel_purge, pre_touch, prepare_purge, purge, report, wake_purger, Report};
 pub use shardsweep_policy::{
     Bin, BinStatistics, Build, Config, Heads, Statistics, BINS_BY_WORDS, CELL_BYTES_BY_BIN,

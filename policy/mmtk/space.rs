@@ -289,7 +289,8 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.free_pages() >= pages.get()
     }
 
-    fn free_pages(&self) -> usize {
+    /// Number of pages that can be charged before the heap is full.
+    pub(crate) fn free_pages(&self) -> usize {
         self.shared
             .heap_pages()
             .saturating_sub(self.charged_pages())

@@ -30,7 +30,7 @@ use crate::policy::gc_work::{TraceKind, DEFAULT_TRACE};
 use crate::policy::sft::SFT;
 use crate::policy::space::Space;
 use crate::scheduler::{GCWorkContext, GCWorkScheduler, GCWorker};
-use crate::shardsweep::{MarkSweepSpace, MAX_OBJECT_SIZE};
+use crate::shardsweep::{processor_time_of_workers, MarkSweepSpace, MAX_OBJECT_SIZE};
 use crate::util::alloc::AllocatorSelector;
 use crate::util::heap::gc_trigger::SpaceStats;
 use crate::util::heap::VMRequest;
@@ -42,11 +42,11 @@ use crate::vm::{ObjectModel, VMBinding};
 use crate::MMTK;
 use enum_map::EnumMap;
 use mmtk_macros::{HasSpaces, PlanTraceObject};
-use shardsweep_policy::Cycle;
+use shardsweep_policy::{Cycle, Nursery};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Mutex;
-use std::time::Instant;
+use std::time::Duration;
 
 /// What the plan asks of the VM: a barrier that remembers old objects.
 pub const STICKY_MARK_SWEEP_CONSTRAINTS: PlanConstraints = PlanConstraints {
@@ -74,10 +74,12 @@ pub struct StickyMarkSweep<VM: VMBinding> {
     full: AtomicBool,
     /// Whether the next one has to be.
     next_full: AtomicBool,
-    /// When this collection, or the last one, began.
-    began: Mutex<Instant>,
+    /// What workers had used of the processors when this collection, or the last one, began.
+    used_before: Mutex<Duration>,
     /// What the collections since the last full one have cost, in nanoseconds, and yielded.
     cycle: Mutex<Cycle>,
+    /// How large the nursery is, unless the option `nursery` says so.
+    nursery: Nursery,
 }
 
 /// The work of a partial collection.
@@ -110,13 +112,15 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
         };
         let space_args =
             plan_args.get_normal_space_args("ms", true, false, VMRequest::discontiguous());
+        let ms = MarkSweepSpace::new(space_args);
         StickyMarkSweep {
-            ms: MarkSweepSpace::new(space_args),
+            nursery: Nursery::new(ms.free_pages()),
+            ms,
             common: CommonPlan::new(plan_args),
             full: AtomicBool::new(true),
             // Nothing is old before the first.
             next_full: AtomicBool::new(true),
-            began: Mutex::new(Instant::now()),
+            used_before: Mutex::default(),
             cycle: Mutex::default(),
         }
     }
@@ -147,21 +151,36 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
             .saturating_sub(self.ms.charged_after())
     }
 
-    /// Whether as much has been allocated since the last collection as the option `nursery` allows, by default the whole heap.
-    /// What a thread asks for now does not count: it may be larger.
+    /// Pages that may be charged between two collections.
+    fn nursery_pages(&self) -> usize {
+        let base = self.base();
+        if base.options.nursery.was_set() {
+            // With none a collection would be due as soon as the last one has ended.
+            base.gc_trigger.get_max_nursery_pages().max(1)
+        } else {
+            self.nursery.pages()
+        }
+    }
+
+    /// Whether the nursery is used up. What a thread asks for now does not count: it may be larger.
     fn is_nursery_full(&self) -> bool {
-        // With none a collection would be due as soon as the last one has ended.
-        self.young_pages() >= self.base().gc_trigger.get_max_nursery_pages().max(1)
+        self.young_pages() >= self.nursery_pages()
     }
 
     /// Notes what the collection has cost.
     fn note_cost(&mut self) {
-        let cost = self.began.get_mut().unwrap().elapsed().as_nanos() as u64;
+        let used = processor_time_of_workers().saturating_sub(*self.used_before.get_mut().unwrap());
+        let cost = used.as_nanos() as u64;
         let cycle = self.cycle.get_mut().unwrap();
-        if *self.full.get_mut() {
+        let full = *self.full.get_mut();
+        let is_telling = self.nursery.note_cost(full, cost);
+        if full {
             cycle.begin(cost);
         } else {
             cycle.add_partial(cost);
+            if !is_telling {
+                cycle.forget_partial();
+            }
         }
     }
 }
@@ -170,7 +189,7 @@ impl<VM: VMBinding> Plan for StickyMarkSweep<VM> {
     fn schedule_collection(&'static self, scheduler: &GCWorkScheduler<VM>) {
         let full = self.take_full_due();
         self.full.store(full, Ordering::Relaxed);
-        *self.began.lock().unwrap() = Instant::now();
+        *self.used_before.lock().unwrap() = processor_time_of_workers();
         if full {
             scheduler.schedule_common_work::<FullWork<VM>>(self);
         } else {
@@ -202,6 +221,8 @@ impl<VM: VMBinding> Plan for StickyMarkSweep<VM> {
         self.common.end_of_pause(tls);
         mmtk.gc_trigger.policy.on_gc_end(mmtk);
         self.note_cost();
+        let next_full = !self.ms.makes_old();
+        self.nursery.begin(self.ms.free_pages(), next_full);
     }
 
     fn collection_required(&self, space_full: bool, _space: Option<SpaceStats<Self::VM>>) -> bool {

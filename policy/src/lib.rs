@@ -94,6 +94,7 @@ mod local;
 #[cfg(all(feature = "malloc", not(loom)))]
 pub mod malloc;
 mod marks;
+mod nursery;
 #[doc(hidden)]
 pub mod pages;
 mod prefetch;
@@ -126,6 +127,7 @@ pub use heads::{Head, Heads, HEADS_BYTES, HEAD_BYTES};
 pub use heap::Heap;
 pub use local::{Local, Refill, Sharing};
 pub use marks::{MarkBits, LOG_GRANULE_BYTES};
+pub use nursery::Nursery;
 pub use prefetch::prefetch;
 pub use purge::PageRange;
 pub use size_class::{Bin, BINS_BY_WORDS, CELL_BYTES_BY_BIN, MAX_BINS};
