@@ -32,3 +32,7 @@ fn read(clock: &libc::clockid_t) -> Duration {
     unsafe { libc::clock_gettime(*clock, &mut time) };
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
+
+#[cfg(test)]
+#[path = "processor_time/tests.rs"]
+mod tests;

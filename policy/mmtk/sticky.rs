@@ -13,7 +13,8 @@
 //! | Release | young blocks: what is marked is old | all blocks: what is marked is old, if the next collection may be partial |
 //!
 //! A collection is partial unless the program asks for one, the one before did not free what a thread waits for, or a full one
-//! pays, see [`Cycle`]. Where full ones follow each other nothing is old, and the barrier remembers nothing.
+//! pays, see [`Cycle`]. Where full ones follow each other nothing is old, and the barrier remembers nothing. When one comes, though
+//! the heap is not full, says [`Nursery`].
 
 use crate::plan::barriers::{BarrierSelector, BarrierSemantics, ObjectBarrier};
 use crate::plan::generational::barrier::GenObjectBarrierSemantics;
@@ -76,9 +77,9 @@ pub struct StickyMarkSweep<VM: VMBinding> {
     next_full: AtomicBool,
     /// What workers had used of the processors when this collection, or the last one, began.
     used_before: Mutex<Duration>,
-    /// What the collections since the last full one have cost, in nanoseconds, and yielded.
+    /// What the collections since the last full one have cost, in nanoseconds of a processor, and yielded.
     cycle: Mutex<Cycle>,
-    /// How large the nursery is, unless the option `nursery` says so.
+    /// How large the nursery is, where the option `nursery` does not say.
     nursery: Nursery,
 }
 

@@ -4,21 +4,20 @@
 //! The less that is, the fewer pages are resident, and the warmer are those that threads use again. It is half of what the last
 //! collection has left free, unless collections are dear: then as much as makes what one costs small, up to all there is.
 
-/// A page of the nursery can bear so much of what a collection costs, in nanoseconds of a processor: about half of what it takes to
-/// zero the page where that is cold.
+/// A page of the nursery can bear so much of what a collection costs, in nanoseconds of a processor: four for each of its cache lines.
 const NANOS_PER_PAGE: u64 = 256;
 
 /// One part in so many of what a collection is expected to cost is what the last one of its kind has cost.
 const SMOOTHING: u64 = 4;
 
 /// What collections of one kind are expected to cost, in nanoseconds of a processor.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 enum Cost {
-    /// There was none.
-    #[default]
+    /// None has ended.
     Unknown,
-    /// There was one, which says little of the next: it runs code and touches metadata that none has before.
+    /// One has ended. It says little of the next: the first runs code and touches metadata that are cold.
     First,
+    /// The mean of what they cost, the last ones most.
     Expected(u64),
 }
 
