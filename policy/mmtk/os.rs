@@ -4,9 +4,9 @@
 
 use super::TO_THE_USER;
 use shardsweep_policy::{PageRange, HUGE_PAGE_BYTES, PAGE_BYTES};
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
+use std::{fs, io};
 
 /// Ranges that the kernel takes at a time (its `UIO_MAXIOV`).
 const RANGES_PER_CALL: usize = 1024;
@@ -42,6 +42,27 @@ pub fn make_huge_page(place: PageRange) {
         // A huge page that was made stays one.
         forbid_huge_pages(place);
     }
+}
+
+/// Has the kernel make a huge page of a place of which pages are in use, and keep what is in them. Returns whether it did: before Linux
+/// 6.1 it cannot, it may have none to give, and where the administrator wants none it is not asked.
+pub fn collapse(place: PageRange) -> bool {
+    if !gives_huge_pages() {
+        return false;
+    }
+    let is_huge =
+        advise(&place, libc::MADV_HUGEPAGE).is_ok() && advise(&place, libc::MADV_COLLAPSE).is_ok();
+    forbid_huge_pages(place);
+    is_huge
+}
+
+/// Whether the kernel's setting lets it give huge pages to who asks. `MADV_COLLAPSE` alone does not look at it.
+fn gives_huge_pages() -> bool {
+    static GIVES: OnceLock<bool> = OnceLock::new();
+    *GIVES.get_or_init(|| {
+        let setting = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+        setting.is_ok_and(|setting| !setting.contains("[never]"))
+    })
 }
 
 /// Takes one of the huge pages that the administrator has reserved for a place of one, without touching it. Where none is

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The space: what the MarkSweep plan and the tracing of objects see of the heap.
 
-use super::os::{forbid_huge_pages, make_huge_page, populate, take_reserved_huge_page, touch};
+use super::os::{
+    collapse, forbid_huge_pages, make_huge_page, populate, take_reserved_huge_page, touch,
+};
 use super::pages::ChunkPageResource;
 use super::shared::{SecondBits, Shared};
 use super::{address, Build};
@@ -556,11 +558,13 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
             SecondBits::Old => heap.with_old_bits(second()),
             SecondBits::Sweep => heap.with_sweep_bits(second()),
         };
+        let is_reserved = HUGE_PAGES.get() == Some(&HugePages::Reserved);
         self.shared.set_heap(match self.huge_pages() {
-            Some(back) => heap.with_huge_pages(back),
+            Some(back) if is_reserved => heap.with_huge_pages(back),
+            Some(back) => heap.with_huge_pages(back).with_collapse(collapse),
             None => heap.with_populate(populate),
         });
-        if HUGE_PAGES.get() == Some(&HugePages::Reserved) {
+        if is_reserved {
             self.shared.keep_resident(usize::MAX);
         }
     }

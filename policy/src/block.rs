@@ -182,6 +182,11 @@ impl Block {
         self.dirty.load(Relaxed)
     }
 
+    /// Notes that the OS may hold pages that are not open. By any thread.
+    pub(crate) fn note_dirty(&self) {
+        self.dirty.store(true, Relaxed);
+    }
+
     pub(crate) fn shape(&self) -> Shape {
         Shape::new(self.bin(), self.first.load(Relaxed) as usize, self.pages())
     }

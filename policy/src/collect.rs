@@ -99,6 +99,9 @@ impl<C: Config> Heap<C> {
 
     /// Empties the pools of blocks that are about to be released; [`Heap::release_chunks`] fills them again.
     pub fn begin_release(&self, scope: Scope) {
+        if let Some(collapser) = &self.collapser {
+            collapser.reset();
+        }
         if scope == Scope::Full {
             self.searched.reset();
         }

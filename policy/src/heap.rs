@@ -2,6 +2,7 @@
 //! What all threads share: the chunks of the heap, and the pools of blocks that no thread owns.
 
 use crate::block::{Block, State};
+use crate::collapse::Collapser;
 use crate::config::{Config, LOG_PAGE_BYTES};
 use crate::directory::{Chunk, Directory, Page};
 use crate::marks::MarkBits;
@@ -40,6 +41,8 @@ pub struct Heap<C: Config> {
     allocates_marked: AtomicBool,
     /// If the heap has huge pages, what makes one.
     pub(crate) huge_pages: Option<Back>,
+    /// What makes one again of a place that has small pages, if anything does.
+    pub(crate) collapser: Option<Collapser>,
     /// What makes pages resident that a thread is about to use.
     pub(crate) populate: Option<Back>,
 }
@@ -66,6 +69,7 @@ impl<C: Config> Heap<C> {
             sweep: marks,
             allocates_marked: AtomicBool::new(false),
             huge_pages: None,
+            collapser: None,
             populate: None,
         }
     }
@@ -111,6 +115,19 @@ impl<C: Config> Heap<C> {
     pub fn with_huge_pages(self, back: impl Fn(PageRange) + Send + Sync + 'static) -> Heap<C> {
         Heap {
             huge_pages: Some(Box::new(back)),
+            ..self
+        }
+    }
+
+    /// The heap with a way to have a huge page again where pages are in use, after others of its place went back to the OS. `collapse` is
+    /// called with the place. It keeps what is in it and returns true, and then all of the place is resident; or it returns
+    /// false, and is not called again before the next collection. It must not call the heap. Only with [`Heap::with_huge_pages`].
+    pub fn with_collapse(
+        self,
+        collapse: impl Fn(PageRange) -> bool + Send + Sync + 'static,
+    ) -> Heap<C> {
+        Heap {
+            collapser: Some(Collapser::new(collapse)),
             ..self
         }
     }

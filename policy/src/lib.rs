@@ -39,7 +39,7 @@
 //! page by page to the free pages of its chunk, from which any bin or large object can take it.
 //!
 //! With [`Heap::with_huge_pages`] fresh memory comes 2 MiB at a time, as one *huge page* of the OS. All bins and threads fill it
-//! before there is another.
+//! before there is another. Where pages of one went back to the OS, [`Heap::with_collapse`] has it made anew when they are needed.
 //!
 //! A page goes round: *free*; claimed by a block; *open*, which is charged, when the block grows into it; free again, after a
 //! collection that found no live cell on it. The pages between which it lies may stay in use: then the block is split, and
@@ -84,6 +84,7 @@
 //! Nothing is zeroed: the library writes nothing but the links of free cells.
 
 mod block;
+mod collapse;
 mod collect;
 mod config;
 mod cycle;

@@ -157,6 +157,16 @@ impl Pages {
         })
     }
 
+    /// The free pages in `place`, that of a huge page, which the OS does not hold.
+    pub fn clean_pages_in(&self, place: Range<usize>) -> PageSet {
+        let (free, dirty) = (self.free_pages(), self.dirty_pages());
+        let mut clean = [0; WORDS];
+        for (word, mask) in masks(place) {
+            clean[word] = free[word] & !dirty[word] & mask;
+        }
+        clean
+    }
+
     /// Number of free pages from the lowest page on, and down from the highest.
     pub fn free_ends(&self) -> (usize, usize) {
         let free = self.free_pages();

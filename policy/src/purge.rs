@@ -2,6 +2,7 @@
 //! The return of free pages to the OS, while threads allocate. Unmapping a page takes longer than finding
 //! out that it is free, so that a pause would be made of little else in a large heap.
 
+use crate::collapse::Collapser;
 use crate::config::{Config, PAGE_BYTES};
 use crate::directory::{Chunk, Page};
 use crate::heap::Heap;
@@ -46,6 +47,7 @@ impl<C: Config> Heap<C> {
         let mut places = self.huge_pages.iter().flat_map(|_| self.chunks().rev());
         let mut place_chunk = None;
         iter::from_fn(move || {
+            let _lock = self.collapser.as_ref().map(Collapser::lock);
             let mut looked_at = 0;
             while let Some(chunk) = place_chunk.or_else(|| places.next()) {
                 place_chunk = self.claim_dirty_place(chunk).map(|place| {

@@ -9,7 +9,8 @@
 //! A heap may have *huge pages*, each in the place of 512 small ones: they spare the processor most of its misses of the
 //! TLB. The first touch makes all of a huge page resident. So when nothing is left to claim but places that are wholly
 //! free, one of them is *backed* by a huge page, and all of its pages are dirty from then on: they serve all bins and threads
-//! before the next place is backed. A place of which pages went back to the OS has small pages until all of it is free.
+//! before the next place is backed. A place of which pages went back to the OS has small pages until a thread needs them, see
+//! `collapse`, or all of it is free.
 
 use crate::config::Config;
 use crate::directory::{Chunk, Page};
@@ -161,8 +162,12 @@ impl<C: Config> Heap<C> {
         };
         loop {
             let run = self.claim_from([Source::Dirty, Source::Split], least, most, align);
-            if run.is_some() || !self.back_place(back) {
-                return run;
+            if let Some(mut run) = run {
+                self.collapse_around(&mut run);
+                return Some(run);
+            }
+            if !self.back_place(back) {
+                return None;
             }
         }
     }
@@ -246,10 +251,14 @@ impl<C: Config> Heap<C> {
     }
 
     fn back(&self, place: &Range<Page>, back: &Back) {
-        back(PageRange {
-            start: self.directory.address(place.start),
-            pages: place.len(),
-        });
+        back(self.range(place));
+    }
+
+    pub(crate) fn range(&self, pages: &Range<Page>) -> PageRange {
+        PageRange {
+            start: self.directory.address(pages.start),
+            pages: pages.len(),
+        }
     }
 
     fn search(&self, source: Source, wanted: Wanted) -> Option<Run> {

@@ -5,9 +5,13 @@
 #[cfg(loom)]
 pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
 #[cfg(loom)]
+pub use loom::sync::{Mutex, MutexGuard};
+#[cfg(loom)]
 pub use loom::thread::yield_now;
 #[cfg(not(loom))]
 pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
+#[cfg(not(loom))]
+pub use std::sync::{Mutex, MutexGuard};
 #[cfg(not(loom))]
 pub use std::thread::yield_now;
 

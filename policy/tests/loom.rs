@@ -377,6 +377,48 @@ fn a_huge_page_is_made_while_nobody_has_a_page_of_it() {
     );
 }
 
+/// A thread makes a huge page in a place of which others return pages: what the OS holds afterwards is in use, or known to be dirty.
+#[test]
+fn what_a_collapse_makes_resident_is_known() {
+    use std::sync::atomic::AtomicBool;
+    const PAGES: usize = HUGE_PAGE_BYTES / PAGE_BYTES;
+    let resident: &[AtomicBool] = Box::leak((0..PAGES).map(|_| AtomicBool::new(false)).collect());
+    let set = move |range: PageRange, held: bool| {
+        let first = range.start % HUGE_PAGE_BYTES / PAGE_BYTES;
+        let pages = &resident[first..first + range.pages];
+        pages.iter().for_each(|page| page.store(held, SeqCst));
+    };
+    let collapse = move |place| {
+        thread::yield_now();
+        set(place, true);
+        true
+    };
+    with_heap_as(
+        move |heap| {
+            let heap = heap.with_huge_pages(move |place| set(place, true));
+            heap.with_collapse(collapse)
+        },
+        move |heap| {
+            let (mut mine, mut charged) = (Mutator::boxed(), 0);
+            let _ = mine.alloc(&heap, Bin::holding(1024), &mut charged);
+            let purge = move |heap: &Heap<C>| {
+                let release =
+                    |ranges: &[PageRange]| ranges.iter().for_each(|&range| set(range, false));
+                heap.purge(release).for_each(drop);
+            };
+            purge(&heap);
+            let other = Arc::clone(&heap);
+            let thread = thread::spawn(move || purge(&other));
+            let _ = mine.alloc(&heap, Bin::holding(2048), &mut charged);
+            thread.join().unwrap();
+            let held = resident.iter().filter(|page| page.load(SeqCst)).count();
+            let unopened: usize = heap.blocks().map(|block| block.pages()).sum();
+            assert!(held <= unopened + heap.dirty_pages());
+            heap.verify(&[mine.view()], charged).unwrap();
+        },
+    );
+}
+
 /// Threads that share a page get different cells of it.
 #[test]
 fn a_shared_block_hands_out_each_cell_once() {

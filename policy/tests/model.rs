@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use shardsweep_policy::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
@@ -99,8 +100,8 @@ struct Model<C: Config> {
     large: BTreeSet<usize>,
     /// Pages that the OS holds, because a cell on them was handed out, or because they are of a huge page.
     resident: BTreeSet<usize>,
-    /// Huge pages that have been made and are not noted as resident yet.
-    backed: Arc<Mutex<Vec<PageRange>>>,
+    /// Huge pages that have been made and are not noted as resident yet, each with whether what was there is kept.
+    backed: Arc<Mutex<Vec<(PageRange, bool)>>>,
     /// Bytes in the objects that the last collection kept.
     live_bytes: usize,
     numbers: Numbers,
@@ -138,13 +139,25 @@ fn word(address: usize) -> *mut usize {
 
 impl<C: Config> Model<C> {
     fn new(limit: usize, kind: Kind) -> Self {
-        let backed = Arc::<Mutex<Vec<PageRange>>>::default();
+        let backed = Arc::<Mutex<Vec<(PageRange, bool)>>>::default();
         let space = match kind {
             Kind::Plain => Space::new(3, limit),
             Kind::Concurrent => Space::concurrent(3, limit),
             Kind::Huge => {
-                let backed = Arc::clone(&backed);
-                Space::huge(3, limit, move |place| backed.lock().unwrap().push(place))
+                let (made, kept) = (Arc::clone(&backed), Arc::clone(&backed));
+                let calls = AtomicUsize::new(0);
+                Space::huge(
+                    3,
+                    limit,
+                    move |place| made.lock().unwrap().push((place, false)),
+                    move |place| {
+                        let has_one = calls.fetch_add(1, SeqCst) % 3 != 0;
+                        if has_one {
+                            kept.lock().unwrap().push((place, true));
+                        }
+                        has_one
+                    },
+                )
             }
         };
         Model {
@@ -264,16 +277,18 @@ impl<C: Config> Model<C> {
         true
     }
 
-    /// What the OS does to make a huge page: what was there is lost, hence nothing in use. An allocation that
-    /// fails may have made one too.
+    /// What the OS does to make a huge page: what was there is lost, hence nothing in use, unless it is to be kept. An allocation
+    /// that fails may have made one too.
     fn note_backed(&mut self) {
         let used = pages_of(&self.used);
-        for place in self.backed.lock().unwrap().drain(..) {
+        for (place, is_kept) in self.backed.lock().unwrap().drain(..) {
             assert_eq!(
                 (place.start % HUGE_PAGE_BYTES, place.pages * PAGE_BYTES),
                 (0, HUGE_PAGE_BYTES)
             );
-            take_back(&place, &used, &mut self.resident);
+            if !is_kept {
+                take_back(&place, &used, &mut self.resident);
+            }
             self.resident.extend(pages(place.start, HUGE_PAGE_BYTES));
         }
     }

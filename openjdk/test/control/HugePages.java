@@ -15,6 +15,13 @@
  * @run main/othervm -Xms256m -Xmx256m HugePages on
  * @run main/othervm -Xms39m -Xmx39m HugePages off 20000
  */
+/*
+ * @test
+ * @summary Memory that went back to the OS between live objects comes back in huge pages, with the objects.
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "ms-.*"
+ * @library /lib
+ * @run main/othervm -Xms256m -Xmx256m HugePages again
+ */
 
 import heap.Check;
 import heap.Heap;
@@ -38,11 +45,12 @@ public class HugePages {
             System.out.println("skipped: this kernel gives transparent huge pages unasked");
             return;
         }
-        int arrays = args.length > 1 ? Integer.parseInt(args[1]) : 100_000;
-        List<byte[]> live = new ArrayList<>();
-        for (int i = 0; i < arrays; i++) {
-            live.add(new byte[LENGTH]);
+        if (args[0].equals("again")) {
+            again();
+            return;
         }
+        int arrays = args.length > 1 ? Integer.parseInt(args[1]) : 100_000;
+        List<byte[]> live = arrays(arrays);
         long huge = huge();
         System.out.println(huge + " bytes in huge pages");
         if (args[0].equals("on")) {
@@ -53,6 +61,47 @@ public class HugePages {
         }
         Check.equal(arrays, live.size(), "arrays");
         Check.that(huge <= 256 * Heap.MIB, "huge pages lie in the heap");
+    }
+
+    /** Keeps one array in each stretch of some KiB, has the heap give back the rest, and fills it again. */
+    private static void again() throws Exception {
+        String[] version = System.getProperty("os.version").split("[.]");
+        int linux = 100 * Integer.parseInt(version[0]) + Integer.parseInt(version[1]);
+        if (linux < 601) {
+            System.out.println("skipped: before Linux 6.1 pages in use do not become a huge page");
+            return;
+        }
+        List<byte[]> live = arrays(100_000);
+        long first = huge();
+        List<byte[]> kept = new ArrayList<>();
+        for (int i = 0; i < live.size(); i += 20) {
+            kept.add(live.get(i));
+        }
+        live = null;
+        System.gc();
+        long split = huge();
+        // To look is to allocate: a second apart, so that it takes none of the pages back.
+        for (int i = 0; i < 60 && split > first / 2; i++) {
+            Thread.sleep(1000);
+            split = huge();
+        }
+        Check.that(split <= first / 2, "pages between live objects go back to the OS: " + split + " of " + first);
+        live = arrays(90_000);
+        long again = huge();
+        System.out.println("bytes in huge pages: " + first + ", " + split + ", " + again);
+        Check.that(again >= split + first / 4, "the heap is in huge pages again: " + again + " after " + split);
+        for (byte[] array : kept) {
+            Check.equal(LENGTH, array.length, "length of an array that was kept");
+        }
+        Check.equal(90_000, live.size(), "arrays");
+    }
+
+    private static List<byte[]> arrays(int count) {
+        List<byte[]> arrays = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            arrays.add(new byte[LENGTH]);
+        }
+        return arrays;
     }
 
     /** Bytes of the heap in huge pages. */

@@ -50,14 +50,16 @@ impl<C: Config> Space<C> {
         Self::with(chunks, limit, Heap::with_old_bits)
     }
 
-    /// The same for a heap with huge pages, of each of which `back` is told.
+    /// The same for a heap with huge pages, of each of which `back` is told, and `collapse` where pages of its place are in use.
     pub fn huge(
         chunks: usize,
         limit: usize,
         back: impl Fn(PageRange) + Send + Sync + 'static,
+        collapse: impl Fn(PageRange) -> bool + Send + Sync + 'static,
     ) -> Space<C> {
         Self::with(chunks, limit, |heap, bits| {
-            heap.with_old_bits(bits).with_huge_pages(back)
+            let heap = heap.with_old_bits(bits).with_huge_pages(back);
+            heap.with_collapse(collapse)
         })
     }
 
