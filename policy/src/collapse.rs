@@ -6,9 +6,9 @@
 //! the processor misses of the TLB wherever the objects of the place are read. So the first claim has it do that.
 
 use crate::config::Config;
-use crate::directory::Page;
+use crate::directory::{Chunk, Page};
 use crate::heap::Heap;
-use crate::pages::{runs, HUGE_PAGES};
+use crate::pages::{runs, CHUNK_PAGES, HUGE_PAGES};
 use crate::purge::PageRange;
 use crate::runs::Run;
 use crate::sync::{Mutex, MutexGuard};
@@ -50,12 +50,10 @@ impl<C: Config> Heap<C> {
     /// Has huge pages in the places that `run`, which the caller has claimed, lies in, if it is clean. It is dirty then, and so are all
     /// free pages of the places. Waits for no other thread: while one is busy so, others go on with small pages.
     pub(crate) fn collapse_around(&self, run: &mut Run) {
-        let Some(collapser) = self.collapser.as_ref().filter(|_| !run.dirty) else {
+        let is_due = |collapser: &&Collapser| !run.dirty && collapser.works.load(Relaxed);
+        let Some(collapser) = self.collapser.as_ref().filter(is_due) else {
             return;
         };
-        if !collapser.works.load(Relaxed) {
-            return;
-        }
         let Ok(_lock) = collapser.resident.try_lock() else {
             return;
         };
@@ -80,23 +78,22 @@ impl<C: Config> Heap<C> {
 
     /// Claims the free pages in `place`, that of a huge page, which the OS does not hold.
     fn claim_clean(&self, place: Range<Page>) -> Vec<Range<Page>> {
-        let mut claimed = Vec::new();
-        for (chunk, pages) in self.directory.parts(place) {
-            let clean = self.directory.state(chunk).pages.clean_pages_in(pages);
-            let first = self.directory.page(chunk, 0);
-            let clean = runs(&clean).map(|run| first + run.start..first + run.end);
-            claimed.extend(clean.filter(|run| self.claim_exactly(run.clone()).is_some()));
-        }
-        claimed
+        let chunk = Chunk(place.start / CHUNK_PAGES);
+        let first = self.directory.page(chunk, 0);
+        let pages = place.start - first..place.end - first;
+        let clean = self.directory.state(chunk).pages.clean_pages_in(pages);
+        runs(&clean)
+            .map(|run| first + run.start..first + run.end)
+            .filter(|run| self.claim_exactly(run.clone()).is_some())
+            .collect()
     }
 
     /// Notes that the OS holds all pages of `place`, those that blocks have not opened among them.
     fn note_resident(&self, place: &Range<Page>) {
-        for (chunk, _) in self.directory.parts(place.clone()) {
-            for (page, block) in self.directory.blocks_in(chunk) {
-                if page < place.end && page + block.pages() > place.start {
-                    block.note_dirty();
-                }
+        let chunk = Chunk(place.start / CHUNK_PAGES);
+        for (page, block) in self.directory.blocks_in(chunk) {
+            if page < place.end && page + block.pages() > place.start {
+                block.note_dirty();
             }
         }
     }

@@ -181,10 +181,7 @@ impl<C: Config> Heap<C> {
             let first = self.directory.page(chunk, 0);
             let run = first..first + left.min(CHUNK_PAGES);
             if !run.is_empty() && self.claim_exactly(run.clone()).is_some() {
-                touch(PageRange {
-                    start: self.directory.address(first),
-                    pages: run.len(),
-                });
+                touch(self.range(&run));
                 left -= run.len();
                 self.give(run, true);
             }

@@ -102,13 +102,7 @@ impl<C: Config> Heap<C> {
             return;
         }
         batch.sort_unstable_by_key(|run| run.start);
-        let ranges: Vec<PageRange> = batch
-            .iter()
-            .map(|run| PageRange {
-                start: self.directory.address(run.start),
-                pages: run.len(),
-            })
-            .collect();
+        let ranges: Vec<PageRange> = batch.iter().map(|run| self.range(run)).collect();
         release(&joined(&ranges));
         batch.into_iter().for_each(|run| self.give(run, false));
     }

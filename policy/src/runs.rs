@@ -254,6 +254,7 @@ impl<C: Config> Heap<C> {
         back(self.range(place));
     }
 
+    /// The addresses of these pages.
     pub(crate) fn range(&self, pages: &Range<Page>) -> PageRange {
         PageRange {
             start: self.directory.address(pages.start),

@@ -412,8 +412,8 @@ fn what_a_collapse_makes_resident_is_known() {
             let _ = mine.alloc(&heap, Bin::holding(2048), &mut charged);
             thread.join().unwrap();
             let held = resident.iter().filter(|page| page.load(SeqCst)).count();
-            let unopened: usize = heap.blocks().map(|block| block.pages()).sum();
-            assert!(held <= unopened + heap.dirty_pages());
+            let in_blocks: usize = heap.blocks().map(|block| block.pages()).sum();
+            assert!(held <= in_blocks + heap.dirty_pages());
             heap.verify(&[mine.view()], charged).unwrap();
         },
     );
