@@ -60,6 +60,9 @@ _OF_MALLOC = (
     "scripts/building/rivals.sh",
     *_NO_CODE,
 )
+# HotSpot's own collectors load no plugin.
+_HOTSPOT = "hotspot-"
+_NO_PLUGIN = tuple(f":!{path}" for path in (*_CARGO, "policy", "mmtk"))
 # What was measured: collectors with lusearch alone, in a given heap or in the least that it runs in, or with other programs too;
 # the malloc; the soak, which has other programs; jcstress, which has tests of its own.
 COLLECTORS, MINHEAPS, PROGRAMS, MALLOC = "collectors", "minheaps", "programs", "malloc"
@@ -150,16 +153,23 @@ def state(commit: str, of: str = COLLECTORS, builds: frozenset[str] | None = Non
     `stale` too where git does not know the commit, as with a tree that no commit has. An unknown commit has an unknown state."""
     if commit == UNKNOWN:
         return UNKNOWN
-    if "-dirty" in commit or _git("diff", "--quiet", "HEAD", of=of) is None:
+    paths = _paths(of, builds)
+    if "-dirty" in commit or _git("diff", "--quiet", "HEAD", paths=paths) is None:
         return STALE
-    since = _git("log", "--format=%H", f"{commit}...HEAD", of=of)
+    since = _git("log", "--format=%H", f"{commit}...HEAD", paths=paths)
     without = {each.commit for each in unmeasured() if not each.is_run_by(of, builds)}
     return STALE if since is None or set(since.split()) - without else FRESH
 
 
-def _git(*command: str, of: str) -> str | None:
+def _paths(of: str, builds: frozenset[str] | None) -> tuple[str, ...]:
+    """What results of some builds depend on."""
+    has_plugin = of == MALLOC or not builds or any(not build.startswith(_HOTSPOT) for build in builds)
+    return CODE[of] if has_plugin else (*CODE[of], *_NO_PLUGIN)
+
+
+def _git(*command: str, paths: tuple[str, ...]) -> str | None:
     """What git says of the code that was measured; None where it fails."""
-    whole = ["git", "-C", str(catalog.ROOT), *command, "--", *CODE[of]]
+    whole = ["git", "-C", str(catalog.ROOT), *command, "--", *paths]
     try:
         done = subprocess.run(whole, capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -172,6 +172,16 @@ def test_commits_that_some_builds_run_make_the_results_of_these_stale(repository
     assert repository.state(measured) == "stale", "where builds are not known"
 
 
+def test_what_plugins_are_made_of_makes_no_collector_of_hotspot_stale(repository):
+    serial, both = frozenset(["hotspot-Serial"]), frozenset(["hotspot-Serial", "ms-64k"])
+    measured = repository.commit("openjdk/measured.cpp")
+    repository.commit("mmtk/src/plan.rs")
+    assert [freshness.state(measured, builds=builds) for builds in (serial, both)] == ["fresh", "stale"]
+    repository.commit("openjdk/heap.cpp")
+    freshness.state.cache_clear()
+    assert freshness.state(measured, builds=serial) == "stale"
+
+
 def test_a_commit_and_its_beginning_are_one(repository):
     measured = repository.commit("policy/a.rs")
     found = freshness.origin([measured, measured[:12], measured[:7]], ["Fast 1", "Fast 1"])
