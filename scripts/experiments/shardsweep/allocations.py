@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -55,11 +56,12 @@ def build_agent(home: Path, folder: Path) -> Path:
     return library
 
 
-def count(java: Path, agent: Path, jar: Path, arguments: list[str], folder: Path) -> Sizes:
-    """The number of objects of each size that one run allocates. Raises UserError where the run does not pass."""
+def count(java: Path, agent: Path, jar: Path, arguments: list[str], folder: Path, flags: Sequence[str] = ()) -> Sizes:
+    """The number of objects of each size that one run allocates, with those flags of the JVM. Raises UserError where the run does
+    not pass."""
     histogram = folder / "sizes"
     histogram.unlink(missing_ok=True)
-    command = [java, f"-agentpath:{agent}={histogram}", *JAVA_FLAGS, "-jar", jar, *arguments]
+    command = [java, f"-agentpath:{agent}={histogram}", *JAVA_FLAGS, *flags, "-jar", jar, *arguments]
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"}
     )
@@ -70,14 +72,14 @@ def count(java: Path, agent: Path, jar: Path, arguments: list[str], folder: Path
     return Counter({int(size): int(objects) for size, objects in pairs})
 
 
-def iteration(home: Path, jar: Path, arguments: list[str], warmups: int) -> Sizes:
-    """What the iteration after so many others allocates, by size."""
+def iteration(home: Path, jar: Path, arguments: list[str], warmups: int, flags: Sequence[str] = ()) -> Sizes:
+    """What the iteration after so many others allocates, by size, with those flags of the JVM."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         agent = build_agent(home, folder)
         java = home / "bin" / "java"
         fewer, more = (
-            count(java, agent, jar, ["-n", str(number), *arguments], folder) for number in (warmups, warmups + 1)
+            count(java, agent, jar, ["-n", str(number), *arguments], folder, flags) for number in (warmups, warmups + 1)
         )
     return Counter({size: more[size] - fewer[size] for size in more.keys() | fewer.keys()})
 

@@ -13,7 +13,7 @@ import jinja2
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from shardsweep import analysis, catalog, freshness, grid, sweep, tables, thresholds
+from shardsweep import analysis, calibration, catalog, freshness, grid, sweep, tables, thresholds
 from shardsweep.errors import UserError
 from shardsweep.estimates import Claim, DataSet, Estimate, estimate, protocol
 from shardsweep.files import read_checked, write_whole
@@ -21,6 +21,7 @@ from shardsweep.record import RESULTS
 
 CLAIMS = "claims.yml"
 PAGE_TEMPLATE, PAGE = "README.md.jinja", "README.md"
+CALIBRATION_TEMPLATE = "calibration.md.jinja"
 # A block of the front page each.
 FRONT_TEMPLATES = ("front.md.jinja", "plans.md.jinja")
 UNKNOWN = "not measured"
@@ -193,6 +194,14 @@ class Results:
         answer = self.answers.get(f"{claim}-{build}")
         return answer.number if answer and answer.estimate else ""
 
+    def searched(self, name: str, build: str, threads: int) -> str:
+        """The smallest heap, in whole MiB, in which a run of a search of a data set passed; empty where there was none."""
+        data = self.data(name)
+        if not data:
+            return ""
+        rows = data.table[(data.table["metric"] == "minheap") & (data.table["build"] == build)]
+        return tables.number(rows.loc[rows["threads"] == threads, "value"].median(), 0)
+
     def source(self, *claims: str) -> Source | None:
         """Where the numbers of all builds of some claims are from, which are of one data set; None where there is no
         number."""
@@ -277,6 +286,7 @@ class Results:
         known = {
             "results": self, "get": self._get, "preset": grid.preset, "unmeasured": freshness.unmeasured(),
             "shown": freshness.shown, "few": analysis.FEW, "too_few": analysis.TOO_FEW, "bendable": analysis.BENDABLE,
+            "calibration": calibration.Calibration(self.folder / calibration.FOLDER),
             "noise": {who: tables.percent(share) for who, share in analysis.NOISE.items()},
         }  # fmt: skip
         try:
@@ -306,11 +316,16 @@ def front(text: str, template: str, block: str) -> str:
 
 
 def write(results: Path = RESULTS, page: Path = catalog.ROOT / "README.md") -> list[Path]:
-    """Makes `results/README.md` and the blocks of the front page. Returns what was written."""
+    """Makes `results/README.md`, the page of the calibration if that was measured, and the blocks of the front page. Returns what
+    was written."""
     found = Results(results)
-    write_whole(results / PAGE, found.render(PAGE_TEMPLATE))
+    pages = {results / PAGE: PAGE_TEMPLATE}
+    if (results / calibration.FOLDER).is_dir():
+        pages[results / calibration.FOLDER / PAGE] = CALIBRATION_TEMPLATE
+    for place, template in pages.items():
+        write_whole(place, found.render(template))
     text = page.read_text(encoding="utf-8")
     for template in FRONT_TEMPLATES:
         text = front(text, template, found.render(template))
     write_whole(page, text)
-    return [results / PAGE, page]
+    return [*pages, page]

@@ -58,6 +58,10 @@ LIFETIMES = """\
 Runs two iterations of a benchmark with each number of threads: on Serial, whose log tells what survives a collection of
 new objects, and on ms-64k, whose log tells what is alive at each collection. Both are of the last iteration.
 """
+CALIBRATE = """\
+Replaces results/calibration by what our lusearch and lusearch9 allocate, counted in each of three runs, and by how long
+their objects live, on SHARDSWEEP_JDK. `shardsweep results` then sets it beside what is known of DaCapo's.
+"""
 RECORD = """\
 Replaces a data set of results/ by what sweeps have measured. Several sweeps of the same grid, on the same kind of
 processor and of the same JVM, jars and builds, are the sittings of one data set. Each has to be at its end: every point
@@ -110,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for add in (
         _add_sweep, _add_experiments, _add_report, _add_repeat, _add_record, _add_results, _add_counters,
-        _add_allocations, _add_lifetimes, _add_builds, _add_plugins,
+        _add_allocations, _add_lifetimes, _add_calibrate, _add_builds, _add_plugins,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -199,6 +203,11 @@ def _add_lifetimes(commands) -> None:
     parser.add_argument("--threads", default="1,12,24,48", help="numbers, separated by commas (default: 1,12,24,48)")
     parser.add_argument("--heap", type=int, default=50, help="MiB (default: 50)")
     parser.add_argument("--size", default="default", help="default: default")
+
+
+def _add_calibrate(commands) -> None:
+    _command(commands, "calibrate", _calibrate, description=CALIBRATE,
+             help="measures what lusearch allocates and how long objects live, for results/")  # fmt: skip
 
 
 def _add_builds(commands) -> None:
@@ -452,6 +461,15 @@ def _lifetimes(options: argparse.Namespace) -> int:
         found.append(lifetimes.measure(java, jar, arguments, number, options.heap))
     title = f"Lifetimes of {options.benchmark}, {jar.name}, {options.heap} MiB, size {options.size}"
     all_tables.show(lifetimes.table(found, title), Console(width=100))
+    return 0
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from shardsweep import calibration, record
+
+    options.jar = None
+    home = Path(catalog.environment()["SHARDSWEEP_JDK"])
+    print(f"Recorded: {calibration.measure(record.RESULTS, home, _jar(options))}")
     return 0
 
 

@@ -6,6 +6,7 @@ generation, and logs what it held before and holds afterwards. The default plan 
 collection, and logs the bytes in the cells that it has marked.
 """
 
+import math
 import re
 import subprocess
 import tempfile
@@ -13,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+import pandas as pd
 from scipy import stats
 
 from shardsweep.errors import UserError, last_said
-from shardsweep.tables import Table
+from shardsweep.tables import Table, number
 
 SERIAL = ("-XX:+UseSerialGC", "-Xlog:gc+heap")
 MARK_SWEEP = ("-XX:+UseThirdPartyHeap", "-Xlog:gc+heap=debug")
@@ -78,25 +80,41 @@ def measure(java: Path, jar: Path, arguments: list[str], threads: int, heap: int
     return Lifetimes(threads, survivors(run(SERIAL)), alive(run(MARK_SWEEP)))
 
 
-def table(found: list[Lifetimes], title: str) -> Table:
-    """A row a number of threads, and the line through what is alive."""
-    rows = []
-    for each in found:
-        new = sum(allocated for allocated, _ in each.young)
-        kept = sum(survived for _, survived in each.young)
-        rows.append(
-            [
-                str(each.threads),
-                str(len(each.young)),
-                f"{median(survived for _, survived in each.young):.0f}" if each.young else "",
-                f"{kept / new:.2%}" if new else "",
-                str(len(each.live)),
-                f"{median(each.live):.0f}" if each.live else "",
-            ]
-        )
-    points = [(each.threads, median(each.live)) for each in found if each.live]
+def frame(found: list[Lifetimes]) -> pd.DataFrame:
+    """A row a number of threads: the young collections, the median of what survived one in KiB, and the share of all that was
+    new; the collections of the whole heap, and the median of what was alive at one in KiB. NaN where there was no collection."""
+    return pd.DataFrame(map(_summary, found))
+
+
+def _summary(of: Lifetimes) -> dict[str, float]:
+    new = sum(allocated for allocated, _ in of.young)
+    kept = sum(survived for _, survived in of.young)
+    return {
+        "threads": of.threads,
+        "young": len(of.young),
+        "survived": median(survived for _, survived in of.young) if of.young else math.nan,
+        "share": kept / new if new else math.nan,
+        "whole": len(of.live),
+        "alive": median(of.live) if of.live else math.nan,
+    }
+
+
+def table(summary: pd.DataFrame, title: str) -> Table:
+    """The rows of a frame as text, and the line through what is alive, with the standard error of its slope."""
+    rows = [
+        [
+            str(row.threads),
+            str(row.young),
+            number(row.survived, 0),
+            "" if math.isnan(row.share) else f"{row.share:.2%}",
+            str(row.whole),
+            number(row.alive, 0),
+        ]
+        for row in summary.itertuples()
+    ]
+    points = summary.dropna(subset=["alive"])
     if len(points) > 2:
-        line = stats.linregress(*zip(*points, strict=True))
+        line = stats.linregress(points["threads"], points["alive"])
         rows.append(["a thread", "", "", "", "", f"{line.slope:.1f} ± {line.stderr:.1f}"])
     columns = ["threads", "young collections", "KiB that survive", "of what is new", "whole collections", "KiB alive"]
     return Table("lifetimes", title, columns, rows)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The minheap tables and regressions of the report that this project follows (Sinclair, 2023).
+"""What others have measured, as data: it stands beside what is measured here.
 
-Sections 4.1, 4.2, 5.2 and 7.1, as data: what was measured there stands beside what is measured here, and the analysis
-is checked against the regressions printed there.
+Of the report that this project follows (Sinclair, 2023), the minheap tables and regressions of sections 4.1, 4.2, 5.2 and 7.1;
+the analysis is checked against the regressions printed there. Of DaCapo's lusearch, what it allocates.
 """
 
 from importlib.resources import files
@@ -44,3 +44,11 @@ def minheaps() -> pd.DataFrame:
 def regressions() -> pd.DataFrame:
     """Columns section, table, build, slope, intercept and r2: as text, because the number of digits is part of it."""
     return _read("regressions.csv")
+
+
+def allocations(benchmark: str) -> pd.DataFrame:
+    """What DaCapo's benchmark allocates that ours of that name stands for. Columns row, above and up_to in bytes, objects and
+    bytes: a row with sizes has shares of both, another has a number of one of them, and none (NA) of the other."""
+    table = _read("allocations.csv")
+    rows = table[table["benchmark"] == benchmark].drop(columns="benchmark").reset_index(drop=True)
+    return rows.astype(dict.fromkeys(("above", "up_to", "objects", "bytes"), "Float64"))

@@ -14,7 +14,7 @@ from shardsweep.files import replaced, write_whole
 
 RESULTS = catalog.ROOT / "results"
 # Folders of `results/` whose files are of other forms.
-RESERVED = ("archive", "malloc", "micro", "soak")
+RESERVED = ("archive", "calibration", "malloc", "micro", "soak")
 
 
 def record(name: str, folders: list[Path], results: Path = RESULTS) -> Path:

@@ -362,11 +362,15 @@ def notes(entries: list[dict]) -> list[Table]:
     return [Table("notes", "Runs that did not pass", columns, rows)]
 
 
+def lines(columns: list[str], rows: list[list[str]]) -> str:
+    """The lines of a table in Markdown."""
+    every = [columns, ["---", *["--:"] * (len(columns) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in every)
+
+
 def markdown(table: Table) -> str:
     """The table in Markdown, under its title."""
-    lines = [table.columns, ["---", *["--:"] * (len(table.columns) - 1)], *table.rows]
-    body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"## {table.title}\n\n{body}\n" + (f"\n{table.note}\n" if table.note else "")
+    return f"## {table.title}\n\n{lines(table.columns, table.rows)}\n" + (f"\n{table.note}\n" if table.note else "")
 
 
 def show(table: Table, console: Console) -> None:

@@ -41,7 +41,7 @@ def test_alive_is_what_was_found_after_a_collection_of_the_last_iteration():
 
 def test_the_table_has_shares_and_the_line_through_what_is_alive():
     found = [lifetimes.Lifetimes(threads, [(1000, 10), (3000, 30)], [threads * 100, 99999, 0]) for threads in (1, 2, 4)]
-    rows = lifetimes.table(found, "some").rows
+    rows = lifetimes.table(lifetimes.frame(found), "some").rows
     assert rows[1] == ["2", "2", "20", "1.00%", "3", "200"]
     assert rows[-1] == ["a thread", "", "", "", "", "100.0 ± 0.0"]
 
