@@ -223,6 +223,30 @@ static void realloc_every_way(void) {
   free(grows), free(other);
 }
 
+// A huge buffer that grows in steps, with something behind it, moves as often as its length doubles some times.
+static void grows_in_steps(void) {
+  char *grows = NULL, *before = NULL;
+  int moves = 0;
+  for (size_t bytes = 5 << 20; bytes < 256 << 20; bytes += 65536, before = grows) {
+    CHECK(grows = hide(realloc(grows, bytes)));
+    moves += grows != before;
+  }
+  CHECK(moves < 64);
+  free(grows);
+}
+
+// What is shrunk by less than half stays, and its memory goes.
+static void shrinks_a_little(void) {
+  const size_t from = 64 << 20, to = 40 << 20;
+  unsigned char *cell = hide(malloc(from));
+  fill(cell, from, 3);
+  size_t before = resident_kib();
+  CHECK(hide(realloc(cell, to)) == cell && resident_kib() + ((from - to) >> 10) < before + 1024);
+  CHECK(holds(cell, to, 3) && hide(realloc(cell, from)) == cell);
+  fill(cell, from, 4);
+  free(cell);
+}
+
 static void no_memory(void) {
   limit_memory();
   static const size_t sizes[] = {24, 1000, 30000, 100000, 3 << 20, 40 << 20};
@@ -335,6 +359,10 @@ static void freed_without_a_heap(void) {
   size_t before = resident_kib();
   CHECK(pthread_create(&thread, NULL, allocates_many, NULL) == 0 && pthread_join(thread, NULL) == 0);
   CHECK(pthread_create(&thread, NULL, frees_many, NULL) == 0 && pthread_join(thread, NULL) == 0);
+  // What it has freed serves others.
+  for (int i = 0; i < MANY / 2; i++) memset(many[i] = hide(malloc(2000)), 1, 2000);
+  CHECK(resident_kib() < before + MANY + 16384);
+  for (int i = 0; i < MANY / 2; i++) free(many[i]);
   malloc_trim(0);
   CHECK(resident_kib() < before + 8192);
 }
@@ -710,6 +738,8 @@ static const struct {
              {"usable", usable},
              {"zeroed", zeroed},
              {"realloc", realloc_every_way},
+             {"grow", grows_in_steps},
+             {"trim", shrinks_a_little},
              {"no-memory", no_memory},
              {"other-sizes", no_memory_but_of_other_sizes},
              {"freed-by-others", no_memory_but_what_others_freed},

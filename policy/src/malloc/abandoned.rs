@@ -9,7 +9,7 @@ use super::heap::Heap;
 use super::release;
 use crate::size_class::Bin;
 use crate::thread_free::Freed;
-use std::ptr::{null_mut, with_exposed_provenance};
+use std::ptr::null_mut;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Abandoned blocks that one search becomes the owner of, at most, if only for a moment.
@@ -50,7 +50,7 @@ fn note(block: &Block, abandoned: bool) {
     }
     let start = Chunk::start_of(block.start.get());
     // SAFETY: the header of a block is in its chunk, which stays.
-    let chunk = unsafe { &*with_exposed_provenance::<Chunk>(start) };
+    let chunk = unsafe { Chunk::at(start) };
     let slot = Chunk::slot(block.first_page.get() as usize);
     let bin = block.bin.get();
     let of_bin = ARENA.abandoned.get(bin as usize);
@@ -66,9 +66,10 @@ fn note(block: &Block, abandoned: bool) {
 
 /// The calling thread, whose heap this is, has become the owner of a block that was abandoned, by freeing a cell of it; the
 /// others were freed before. It keeps the block, unless it has some of the bin, so that what a thread holds that only
-/// frees stays bounded.
+/// frees stays bounded, or the heap is being visited.
 pub(crate) fn claimed_by_free(heap: &Heap, block: &'static Block, freed: Freed, cell: usize) {
-    if !block.is_single() && heap.has_several(block.bin.get()) {
+    let is_enough = || heap.visited.get() || heap.has_several(block.bin.get());
+    if !block.is_single() && is_enough() {
         note(block, false);
         block.put_back(freed);
         block.push_local(cell);

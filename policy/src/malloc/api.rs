@@ -4,9 +4,14 @@
 use super::block::Block;
 use super::chunk::block_of;
 use super::heap::Heap;
-use super::{large, release, secure, sizes, thread};
-use crate::config::PAGE_BYTES;
+use super::{large, options, os, release, secure, sizes, thread};
+use crate::config::{CHUNK_BYTES, PAGE_BYTES};
 use std::ptr::{null_mut, with_exposed_provenance_mut};
+
+/// What gets shorter by so many bytes or more, and stays where it is, gives the memory of those bytes back to the OS.
+const TRIM_BYTES: usize = 1 << 20;
+/// One that grows and has to move gets room for one part in so many more, if no chunk holds it.
+const ROOM_FRACTION: usize = 8;
 
 /// Bytes at multiples of 16, or of 8 if they are 8 or less. A size of 0 has an address of its own, too.
 #[inline(always)]
@@ -147,7 +152,7 @@ pub unsafe fn aligned_realloc(pointer: *mut u8, align: usize, size: usize) -> *m
     if unsafe { resize_in_place(pointer, usable, size) } {
         return pointer;
     }
-    let new = aligned_alloc(align, size);
+    let new = alloc_to_move(align, usable, size);
     if new.is_null() {
         // What gets shorter may stay as long as it is.
         return if size <= usable { pointer } else { new };
@@ -160,9 +165,25 @@ pub unsafe fn aligned_realloc(pointer: *mut u8, align: usize, size: usize) -> *m
     new
 }
 
+/// A cell of `size` bytes for what is in one of `usable`. Huge ones that grow in steps would each be copied again and again: room that is
+/// not touched costs addresses alone.
+fn alloc_to_move(align: usize, usable: usize, size: usize) -> *mut u8 {
+    if size > usable && size >= CHUNK_BYTES {
+        let with_room = aligned_alloc(align, size.saturating_add(size / ROOM_FRACTION));
+        if !with_room.is_null() {
+            return with_room;
+        }
+    }
+    aligned_alloc(align, size)
+}
+
 /// Whether `size` bytes are well kept where they are.
 unsafe fn resize_in_place(pointer: *mut u8, usable: usize, size: usize) -> bool {
     if size <= usable && size >= usable / 2 {
+        let rest = (pointer.addr() + size).next_multiple_of(PAGE_BYTES);
+        if usable - size >= TRIM_BYTES && options::reset_delay().is_some() {
+            os::reset(rest, pointer.addr() + usable - rest);
+        }
         return true;
     }
     // SAFETY: promised by the caller.

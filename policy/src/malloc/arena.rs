@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All chunks of the process, and the runs of pages in them that become blocks.
 //!
-//! Nothing here is locked, so a thread that a fork left behind in the middle of it stops nobody. Chunks stay mapped:
-//! what is free in them is given back to the OS page by page, after a delay.
+//! Nothing here is locked, so a thread that a fork left behind in the middle of it stops nobody. Headers of
+//! chunks stay mapped: what is free in a chunk is given back to the OS page by page, after a delay.
 
 use super::block::{Block, SINGLE};
 use super::chunk::{Chunk, BLOCK_ALIGN, HEADER_PAGES, MAX_BLOCK_PAGES};
@@ -318,14 +318,17 @@ impl Arena {
     }
 
     fn plan_reset(&self) {
-        let Some(delay) = options::reset_delay() else {
-            return;
-        };
+        if let Some(delay) = options::reset_delay() {
+            self.plan_reset_in(delay);
+            self.reset_if_due();
+        }
+    }
+
+    fn plan_reset_in(&self, delay: u64) {
         if self.reset_at.load(Relaxed) == 0 {
             let at = os::milliseconds() + delay;
             let _ = self.reset_at.compare_exchange(0, at, AcqRel, Relaxed);
         }
-        self.reset_if_due();
     }
 
     /// Has dirty pages go back to the OS as the delay says that was set just now.
@@ -338,16 +341,20 @@ impl Arena {
     pub fn reset_if_due(&self) {
         let at = self.reset_at.load(Relaxed);
         let due = at != 0 && os::milliseconds() >= at;
-        if due && self.reset_at.compare_exchange(at, 0, AcqRel, Relaxed) == Ok(at) {
-            self.reset();
+        if due && self.reset_at.compare_exchange(at, 0, AcqRel, Relaxed) == Ok(at) && !self.reset()
+        {
+            // At once would be in the middle of what the others do.
+            self.plan_reset_in(options::reset_delay().unwrap_or(0).max(1));
         }
     }
 
-    /// Gives all dirty pages back to the OS.
-    pub fn reset(&self) {
+    /// Gives all dirty pages back to the OS. False if others were left that a thread has claimed a part of meanwhile.
+    pub fn reset(&self) -> bool {
+        let mut is_all = true;
         for chunk in (0..self.len()).filter_map(|index| self.chunk(index)) {
             for run in runs(&chunk.pages.dirty_pages()) {
                 let Some(dirty) = self.claim_exactly(chunk, run.clone()) else {
+                    is_all = false;
                     continue;
                 };
                 let start = chunk.start() + run.start * PAGE_BYTES;
@@ -361,6 +368,7 @@ impl Arena {
                 self.note_room(chunk);
             }
         }
+        is_all
     }
 
     /// Pages that are free, but may be held by the OS.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The header of a block, and the three lists of its cells.
 //!
-//! Every field but `owner`, `heap` and `thread_free` belongs to the owner alone: the thread whose default heap `owner`
-//! names. It changes hands by the states of [`ThreadFree`]. The statistics of other threads read what `shown` has the types of.
+//! Every field but `owner`, `heap` and `thread_free` is written by the owner alone: the thread whose default heap `owner`
+//! names. It changes hands by the states of [`ThreadFree`]; while a free is being delayed, the freeing thread writes
+//! `cell_bytes` of a huge cell. What does not change while a cell is in use, any thread reads. The statistics of other threads read what `shown` has the types of.
 
 use super::cell;
 use super::heap::Heap;

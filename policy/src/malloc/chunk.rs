@@ -5,7 +5,7 @@
 //! has [`MIN_BLOCK_PAGES`] pages or more, so no two begin in the same group of so many: the number of that group is
 //! the number of the header.
 //!
-//! A *huge* chunk is longer, holds one cell, and is a mapping of its own.
+//! A *huge* chunk holds one cell, and is a mapping of its own, of any length.
 
 use super::block::Block;
 use super::secure;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Options, which environment variables set once, before `main`.
+//! Options, which environment variables set before `main`, and the program at any time.
 
 use super::arena::ARENA;
 use super::os;
@@ -14,7 +14,7 @@ static SHOW_STATS: AtomicBool = AtomicBool::new(false);
 /// What can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Option {
-    /// `SHARDSWEEP_RESET_DELAY`: milliseconds until free pages go back to the OS; 0 for at once, negative for never.
+    /// `SHARDSWEEP_RESET_DELAY`: milliseconds until free pages of chunks go back to the OS; 0 for at once, negative for never.
     ResetDelay,
     /// `SHARDSWEEP_SHOW_STATS`: 1 to print statistics when the program ends.
     ShowStats,

@@ -57,7 +57,15 @@ mod mapped {
                 0,
             )
         };
-        mapped == pointer(start)
+        if mapped == libc::MAP_FAILED {
+            return false;
+        }
+        let is_there = mapped == pointer(start);
+        if !is_there {
+            // To a kernel before 4.17 the address is a hint.
+            unmap(mapped.addr(), bytes);
+        }
+        is_there
     }
 
     /// Unmaps memory that [`map`] returned, or a part of it. False where the OS has no mapping to spare for the rest.
@@ -66,14 +74,8 @@ mod mapped {
         bytes == 0 || succeeds(|| unsafe { libc::munmap(pointer(start), bytes) })
     }
 
-    /// Whether the call returns 0. `errno` stays as it was: what frees memory does not change it.
     fn succeeds(call: impl FnOnce() -> libc::c_int) -> bool {
-        // SAFETY: there is always one, the thread's own.
-        let (errno, before) = unsafe { (libc::__errno_location(), *libc::__errno_location()) };
-        let result = call();
-        // SAFETY: as above.
-        unsafe { *errno = before };
-        result == 0
+        super::keeping_errno(call) == 0
     }
 
     /// Changes the length of a mapping without moving it. False where that is not possible.
@@ -145,6 +147,16 @@ mod interpreted {
     pub(crate) fn unprotect(_: usize, _: usize) -> bool {
         true
     }
+}
+
+/// Leaves `errno` as it was: what frees memory does not change it.
+pub(crate) fn keeping_errno<T>(call: impl FnOnce() -> T) -> T {
+    // SAFETY: there is always one, the thread's own.
+    let (errno, before) = unsafe { (libc::__errno_location(), *libc::__errno_location()) };
+    let result = call();
+    // SAFETY: as above.
+    unsafe { *errno = before };
+    result
 }
 
 /// Fills `numbers` with some that nobody can foretell, or, where the kernel has none yet, that are hard to foretell.

@@ -8,7 +8,6 @@ use super::heap::{Heap, EMPTY_HEAP};
 use super::{abandoned, cell, large, options, os, secure, thread};
 use crate::config::PAGE_BYTES;
 use crate::thread_free::Pushed;
-use std::ptr::with_exposed_provenance;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// A cell of so many bytes that another thread frees returns to the OS at once, if free memory does: its owner may be long in noticing.
@@ -69,7 +68,11 @@ pub(crate) fn free_own(block: &Block, cell: usize) {
 }
 
 fn free_of_other(block: &'static Block, cell: usize) {
-    let mine = thread::default_heap();
+    let mut mine = thread::default_heap();
+    if std::ptr::eq(mine, &raw const EMPTY_HEAP) && block.owner() == 0 {
+        // Without a heap it cannot own the block: who else would give it back?
+        mine = os::keeping_errno(thread::current).map_or(mine, std::ptr::from_ref);
+    }
     let has_heap = !std::ptr::eq(mine, &raw const EMPTY_HEAP);
     // No search finds an abandoned block of one cell: this is the last that is heard of it.
     let may_claim = has_heap || block.is_single();
@@ -114,7 +117,7 @@ pub(crate) fn destroy(block: &Block) {
     block.secret.set_area(0);
     let start = Chunk::start_of(block.start.get());
     // SAFETY: the header of a block is in its chunk.
-    let chunk = unsafe { &*with_exposed_provenance::<Chunk>(start) };
+    let chunk = unsafe { Chunk::at(start) };
     if chunk.mapping_bytes.get() == 0 {
         ARENA.give(block);
     } else {

@@ -9,7 +9,8 @@
 //!   is the owner's, the cell is on two lists, or twice on one. It is seen when it is handed out the second time, when the list is walked,
 //!   or when the block seems empty: each of its cells has to be on a list before its memory goes back.
 //! - Cells of a new page are listed in random order, and the block that serves a bin next is a random one of two.
-//! - A page without access ends each block, the header of each chunk, and each heap.
+//! - A page without access ends each block, as long as there are no more than [`MAX_GUARDS`], the header of each chunk, and each
+//!   heap.
 //!
 //! Without the feature, [`ON`] is false and all of this is gone from the code.
 
@@ -30,7 +31,7 @@ use std::sync::atomic::{AtomicU64, AtomicU8, AtomicUsize};
 pub(crate) const ON: bool = cfg!(feature = "secure");
 /// Pages without access at the end of a block or header.
 pub(crate) const GUARD_PAGES: usize = ON as usize;
-/// Blocks with a guard page at a time: each costs two of the 65530 mappings that Linux gives a process.
+/// Guard pages of blocks at a time, which stay for the next block there: each costs two of the 65530 mappings that Linux gives a process.
 const MAX_GUARDS: usize = 16_000;
 
 /// What a block alone knows.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Numbers of a block that its owner alone writes, as those in a `Cell`, and that other threads read for the statistics. What these read
+//! Numbers of a block that one thread at a time writes, as those in a `Cell`, and that other threads read for the statistics. What these read
 //! may be old. The number that each allocation and each free changes is none of them: a free of a `Cell` decrements and tests in one
 //! instruction, which an atomic store keeps the compiler from.
 
