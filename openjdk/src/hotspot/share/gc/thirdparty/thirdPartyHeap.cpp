@@ -490,7 +490,7 @@ void ThirdPartyHeap::print_at_collection(bool before) {
   _prints_spaces = true;
 }
 
-// The plugin is not asked again: it may be what crashed.
+// The plugin is not asked for more: it may be what crashed.
 void ThirdPartyHeap::print_on_error(outputStream* st) const {
   st->print_cr("Heap: %s [" PTR_FORMAT ", " PTR_FORMAT ")", name(), p2i(_reserved.start()), p2i(_reserved.end()));
 }

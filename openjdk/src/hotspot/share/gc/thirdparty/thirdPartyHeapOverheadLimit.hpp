@@ -44,7 +44,6 @@ public:
   // At the end of a collection. True: the next one is to clear all soft references, as it is the last before the limit.
   bool record(const Start& start, bool is_full, size_t used_after);
 
-  bool is_exceeded() const { return _exceeded; }
   // True for one allocation each time that the limit has been exceeded.
   bool fail_allocation();
   // An allocation has failed by itself, or a collection has made room.

@@ -365,7 +365,7 @@ typedef struct ThirdPartyHeapPluginTable {
   uint64_t (*total_bytes)(void);    /* current heap size, between -Xms and -Xmx */
   int32_t (*is_in_heap)(const void* address);
 
-  /* Only inside a collection, after marking. */
+  /* Only inside a collection: whether the object is marked so far. */
   int32_t (*is_reachable)(const void* object);
   void* (*forwarded)(void* object); /* the object's new address, or itself */
 
@@ -411,7 +411,7 @@ typedef struct ThirdPartyHeapPluginTable {
   /*
    * The valid-object bits, as if they began at address 0; null if the plan has none. Asked for after initialize. The VM sets that of
    * each object that it puts into a buffer: bit (object >> 3) & 7 of the byte at valid_object_bits() + (object >> 6). No other
-   * thread has an object whose bit is in that byte.
+   * thread has an object whose bit is in the aligned eight bytes around that one.
    */
   void* (*valid_object_bits)(void);
 

@@ -192,7 +192,6 @@ void ThirdPartyHeapRoots::scan_thread(JavaThread* thread, const ThirdPartyHeapRo
   thread->oops_do(&closure, ThirdPartyHeapClassUnloading::is_marking() ? &code_closure : NULL);
 }
 
-
 // Weak roots lie in OopStorages and nmethods, which hold full oops only.
 class ThirdPartyHeapForwardClosure : public OopClosure {
 public:

@@ -303,9 +303,26 @@ void ThirdPartyHeapBarrierSetC2::post_barrier(GraphKit* kit, Node* ctl, Node* st
   Node* const byte_offset = __ URShiftX(object, __ ConI(ThirdPartyHeapSideBits::ByteShift));
   Node* const byte_address = __ AddP(__ top(), bits, byte_offset);
   // A card mark comes behind its store. This may come before it, and then does not wait for the store where the runtime has to be
-  // called, which has atomic operations. So what it is told to come behind is its own address.
+  // called, which has atomic operations. So what it is told to come behind is its own address. No safepoint comes between: they use
+  // all memory, and the address depends on its control.
   __ storeCM(__ ctrl(), byte_address, object, object, adr_idx, T_BYTE, Compile::AliasIdxRaw);
   kit->final_sync(ideal);
+}
+
+// Before any element is copied the array is remembered, or it is young: no safepoint comes between. So the stubs need no barrier, for
+// which they would have to find the array.
+void ThirdPartyHeapBarrierSetC2::before_array_copy(PhaseMacroExpand* macro, Node* ctrl, MergeMemNode* mem, Node* dest) const {
+  if (!ThirdPartyHeapBarrierSet::has_object_barrier()) {
+    return;
+  }
+  Node* const object = macro->transform_later(new CastP2XNode(ctrl, dest));
+  Node* const bits = macro->makecon(TypeRawPtr::make(ThirdPartyHeapBarrierSet::unlogged_bits()));
+  Node* const byte_offset = macro->transform_later(new URShiftXNode(object, macro->intcon(ThirdPartyHeapSideBits::ByteShift)));
+  Node* const byte_address = macro->basic_plus_adr(macro->top(), bits, byte_offset);
+  Node* const raw = mem->memory_at(Compile::AliasIdxRaw);
+  const int elements = macro->C->get_alias_index(TypeAryPtr::OOPS);
+  Node* const barrier = new StoreCMNode(ctrl, raw, byte_address, TypeRawPtr::BOTTOM, object, object, elements);
+  mem->set_memory_at(Compile::AliasIdxRaw, macro->transform_later(barrier));
 }
 
 // Whether the field is one of an object that this method has allocated, and has not been stored to since.
@@ -498,7 +515,8 @@ Node* ThirdPartyHeapBarrierSetC2::atomic_xchg_at_resolved(C2AtomicParseAccess& a
 
 bool ThirdPartyHeapBarrierSetC2::array_copy_requires_gc_barriers(bool tightly_coupled_alloc, BasicType type, bool is_clone,
                                                                  bool is_clone_instance, ArrayCopyPhase phase) const {
-  return ThirdPartyHeapBarrierSet::has_barrier() && is_reference_type(type) && !tightly_coupled_alloc;
+  const bool is_done = ThirdPartyHeapBarrierSet::has_object_barrier() && phase == Expansion; // before_array_copy
+  return ThirdPartyHeapBarrierSet::has_barrier() && is_reference_type(type) && !tightly_coupled_alloc && !is_done;
 }
 
 bool ThirdPartyHeapBarrierSetC2::is_snapshot_call(const Node* node) {

@@ -111,6 +111,7 @@ public:
 
   virtual bool array_copy_requires_gc_barriers(bool tightly_coupled_alloc, BasicType type, bool is_clone,
                                                bool is_clone_instance, ArrayCopyPhase phase) const;
+  virtual void before_array_copy(PhaseMacroExpand* macro, Node* ctrl, MergeMemNode* mem, Node* dest) const;
   virtual bool is_gc_barrier_node(Node* node) const;
   virtual bool is_gc_pre_barrier_node(Node* node) const;
   virtual void eliminate_gc_barrier(PhaseMacroExpand* macro, Node* node) const;
