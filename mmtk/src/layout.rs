@@ -23,7 +23,7 @@ pub fn set_layout(layout: Layout) {
 /// The layout that the VM handed over.
 ///
 /// # Panics
-/// Before `set_layout`: objects are looked into only inside collections.
+/// Before `set_layout`: no collection comes before it, and nothing else looks into objects.
 #[inline(always)]
 pub fn layout() -> &'static Layout {
     LAYOUT.get().expect("the VM has not handed over its layout")

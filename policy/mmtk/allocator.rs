@@ -44,8 +44,8 @@ pub struct FreeListAllocator<VM: VMBinding> {
     tls: VMThread,
     space: &'static MarkSweepSpace<VM>,
     context: Arc<AllocatorContext<VM>>,
-    /// Whether a collection was run for the present request because there was no address space.
-    lacked_addresses: bool,
+    /// Collections that were run for the present request because there was no address space.
+    for_addresses: usize,
     /// Collections that were run for the present request because the heap was full.
     in_vain: usize,
 }
@@ -73,7 +73,7 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
             tls,
             space,
             context,
-            lacked_addresses: false,
+            for_addresses: 0,
             in_vain: 0,
         };
         space.add_thread();
@@ -147,7 +147,7 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
             && self.context.get_alloc_options().at_safepoint
             && !self.space.has_left(pages)
         {
-            self.lacked_addresses = false;
+            self.for_addresses = 0;
             self.out_of_memory(self.tls);
         }
         start
@@ -160,7 +160,7 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
             let chunks = self.space.chunk_count();
             match allocate(self) {
                 Refill::Cell(cell) => {
-                    self.lacked_addresses = false;
+                    self.for_addresses = 0;
                     if self.local.reused() >= TOLD_BYTES {
                         self.space.note_reused(self.tls, self.local.take_reused());
                     }
@@ -178,16 +178,16 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
                     self.local.credit(charged);
                 }
                 Refill::Chunks(count) if self.space.add_chunks(self.tls, count, chunks) => {}
-                Refill::Chunks(_) if self.lacked_addresses => {
-                    // A collection did not help. However much of the heap is free, the VM tries once more at most: it has a full
-                    // one clear soft references.
-                    self.lacked_addresses = false;
+                Refill::Chunks(_) if self.is_without_addresses() => {
+                    // A full collection did not help. However much of the heap is free, the VM tries once more at most: it has
+                    // another clear soft references.
+                    self.for_addresses = 0;
                     self.out_of_memory(self.tls);
                     return None;
                 }
                 Refill::Chunks(_) => {
                     self.space.collect_for_addresses(self.tls, options);
-                    self.lacked_addresses = options.at_safepoint;
+                    self.for_addresses += usize::from(options.at_safepoint);
                     return None;
                 }
             }
@@ -198,6 +198,13 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
     /// gets a cell meanwhile, as it may from pages that have live objects of its size.
     fn is_in_vain(&self, pages: NonZeroUsize) -> bool {
         self.in_vain >= MOST_IN_VAIN && !self.space.has_left(pages)
+    }
+
+    /// Whether a full collection has given back no addresses that serve the present request.
+    fn is_without_addresses(&self) -> bool {
+        // Partial ones for other threads may come between.
+        let is_exhausted = self.space.was_exhaustive() || self.for_addresses >= MOST_IN_VAIN;
+        self.for_addresses > 0 && is_exhausted
     }
 
     /// Marks the free cells at hand, in the pause in which marking begins beside mutators.
@@ -258,6 +265,7 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
             }
         }
         self.in_vain = 0;
+        self.for_addresses = 0;
         self.alloc_slow(size, align, offset)
     }
 

@@ -37,11 +37,28 @@ pub fn populate(range: PageRange) {
 /// Has the kernel make a huge page of a place of one, and touch it. Where it has none to give, it makes small pages; where it
 /// cannot be asked to touch them (before Linux 5.14), they are touched when they are used.
 pub fn make_huge_page(place: PageRange) {
-    if advise(&place, libc::MADV_HUGEPAGE).is_ok() {
-        advise(&place, libc::MADV_POPULATE_WRITE).ok();
-        // A huge page that was made stays one.
-        forbid_huge_pages(place);
+    if advise(&place, libc::MADV_HUGEPAGE).is_err() {
+        return;
     }
+    populate(PageRange { pages: 1, ..place });
+    // A touch makes no huge page where small ones are, or were: the kernel may have kept their page table.
+    let is_huge =
+        is_resident(&place) || gives_huge_pages() && advise(&place, libc::MADV_COLLAPSE).is_ok();
+    if !is_huge {
+        populate(place);
+    }
+    // A huge page that was made stays one.
+    forbid_huge_pages(place);
+}
+
+/// Whether all pages of the place of a huge page are resident.
+fn is_resident(place: &PageRange) -> bool {
+    let mut pages = [0; HUGE_PAGE_BYTES / PAGE_BYTES];
+    let libc::iovec { iov_base, iov_len } = vector(place);
+    debug_assert_eq!(iov_len, HUGE_PAGE_BYTES);
+    // SAFETY: the system writes a byte for each page of the place.
+    let told = unsafe { libc::mincore(iov_base, iov_len, pages.as_mut_ptr()) };
+    told == 0 && pages.iter().all(|page| page & 1 != 0)
 }
 
 /// Has the kernel make a huge page of a place of which pages are in use, and keep what is in them. Returns whether it did: before Linux

@@ -181,8 +181,13 @@ impl<VM: VMBinding> Shared<VM> {
     /// Whether what the space holds, charged or not, is no more than the heap's size and what may stay. Then
     /// mutators come before the purger: what they use again before its turn has come costs them no page fault.
     pub fn is_within_heap(&self) -> bool {
+        self.may_hold_more(0)
+    }
+
+    /// Whether the same is so if it holds so many pages more.
+    pub fn may_hold_more(&self, pages: usize) -> bool {
         let held = self.pages.charged_pages() + self.heap().dirty_pages();
-        held <= self.heap_pages() + self.keep_pages()
+        held + pages <= self.heap_pages() + self.keep_pages()
     }
 
     /// Number of pages that may stay resident without being charged.

@@ -262,10 +262,17 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             return true;
         }
         let was_exhaustive = self.was_exhaustive();
-        if let (false, Some(plan)) = (was_exhaustive, trigger.plan().generational()) {
-            plan.force_full_heap_collection();
+        if !was_exhaustive {
+            self.force_full_collection();
         }
         !was_exhaustive
+    }
+
+    /// Has the next collection be a full one, where there are partial ones.
+    fn force_full_collection(&self) {
+        if let Some(plan) = self.get_gc_trigger().plan().generational() {
+            plan.force_full_heap_collection();
+        }
     }
 
     /// Number of pages that a thread may charge at once. As others do so too, what is charged and not used when the
@@ -329,9 +336,11 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         true
     }
 
-    /// Runs a collection that gives back all addresses without a live object, if `options` allow one.
+    /// Runs a collection that gives back all addresses without a live object, if `options` allow one. Where marking runs beside
+    /// mutators that is the next one after it.
     pub(super) fn collect_for_addresses(&self, tls: VMThread, options: AllocationOptions) {
         self.shared.note_lack_of_addresses();
+        self.force_full_collection();
         self.not_acquiring(tls, options, self.get_page_resource(), 0, true);
     }
 
@@ -558,6 +567,9 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
             SecondBits::Old => heap.with_old_bits(second()),
             SecondBits::Sweep => heap.with_sweep_bits(second()),
         };
+        let shared = self.shared;
+        // Most of a place may be free: what is resident stays within the heap.
+        let collapse = move |place: PageRange| shared.may_hold_more(place.pages) && collapse(place);
         let is_reserved = HUGE_PAGES.get() == Some(&HugePages::Reserved);
         self.shared.set_heap(match self.huge_pages() {
             Some(back) if is_reserved => heap.with_huge_pages(back),

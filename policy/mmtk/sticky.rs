@@ -177,11 +177,10 @@ impl<VM: VMBinding> StickyMarkSweep<VM> {
         let is_telling = self.nursery.note_cost(full, cost);
         if full {
             cycle.begin(cost);
-        } else {
+        } else if is_telling {
             cycle.add_partial(cost);
-            if !is_telling {
-                cycle.forget_partial();
-            }
+        } else {
+            cycle.pass_over();
         }
     }
 }

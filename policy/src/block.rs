@@ -30,7 +30,7 @@ pub enum State {
     Unused,
     /// A thread allocates from it.
     Current,
-    /// In the heap's pool of blocks that may have free cells.
+    /// In one of the heap's pools: it may have free cells, or else pages to open.
     Pooled,
     /// Set aside by a collection for the thread that allocated from it before.
     Kept,

@@ -48,13 +48,15 @@ impl Collapser {
 
 impl<C: Config> Heap<C> {
     /// Has huge pages in the places that `run`, which the caller has claimed, lies in, if it is clean. It is dirty then, and so are all
-    /// free pages of the places. Waits for no other thread: while one is busy so, others go on with small pages.
+    /// free pages of the places. Waits for no other thread: while one is busy so, others go on with small pages. Those may be of the
+    /// place that becomes resident: so they count as dirty, too.
     pub(crate) fn collapse_around(&self, run: &mut Run) {
         let is_due = |collapser: &&Collapser| !run.dirty && collapser.works.load(Relaxed);
         let Some(collapser) = self.collapser.as_ref().filter(is_due) else {
             return;
         };
         let Ok(_lock) = collapser.resident.try_lock() else {
+            run.dirty = true;
             return;
         };
         let first = run.pages.start - run.pages.start % HUGE_PAGES;
@@ -82,9 +84,14 @@ impl<C: Config> Heap<C> {
         let first = self.directory.page(chunk, 0);
         let pages = place.start - first..place.end - first;
         let clean = self.directory.state(chunk).pages.clean_pages_in(pages);
+        let claim = |run: Range<Page>| Some(self.claim_exactly(run)?.pages);
         runs(&clean)
             .map(|run| first + run.start..first + run.end)
-            .filter(|run| self.claim_exactly(run.clone()).is_some())
+            .flat_map(|run| match claim(run.clone()) {
+                Some(whole) => vec![whole],
+                // Another thread has claimed some of them meanwhile.
+                None => run.filter_map(|page| claim(page..page + 1)).collect(),
+            })
             .collect()
     }
 
@@ -107,8 +114,9 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
     use std::sync::Arc;
 
-    /// A heap with one huge page, of which all but one page have gone back to the OS, and how often it was asked for another.
-    fn split_heap(is_huge: bool) -> (Heap<Blocks64K>, Arc<AtomicUsize>) {
+    /// A heap with one huge page, of which all but one page have gone back to the OS, and how often it was asked for another. It gets
+    /// one from the call on that has this number.
+    fn split_heap(from: usize) -> (Heap<Blocks64K>, Arc<AtomicUsize>) {
         let base = 16 * CHUNK_BYTES;
         let bits = vec![0u8; CHUNK_BYTES / 64].leak();
         // SAFETY: the bits are those of the chunk, and never freed.
@@ -116,10 +124,7 @@ mod tests {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&asked);
         let heap = Heap::new(base..base + CHUNK_BYTES, marks).with_huge_pages(|_| ());
-        let heap = heap.with_collapse(move |_| {
-            count.fetch_add(1, Relaxed);
-            is_huge
-        });
+        let heap = heap.with_collapse(move |_| count.fetch_add(1, Relaxed) >= from);
         // SAFETY: nothing reads or writes the chunk: cells are bumped, and no collection runs.
         unsafe { heap.add_chunk(base) };
         assert!(block_of(&heap, 16).is_dirty());
@@ -143,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_first_clean_claim_makes_all_of_the_place_dirty() {
-        let (heap, asked) = split_heap(true);
+        let (heap, asked) = split_heap(0);
         assert!(block_of(&heap, 32).is_dirty());
         assert_eq!(heap.dirty_pages(), HUGE_PAGES - 2);
         assert!(block_of(&heap, 64).is_dirty());
@@ -152,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_refusal_leaves_small_pages_until_the_next_collection() {
-        let (heap, asked) = split_heap(false);
+        let (heap, asked) = split_heap(usize::MAX);
         assert!(!block_of(&heap, 32).is_dirty());
         assert!(!block_of(&heap, 64).is_dirty());
         assert_eq!((heap.dirty_pages(), asked.load(Relaxed)), (0, 1));
@@ -163,12 +168,19 @@ mod tests {
 
     #[test]
     fn clean_pages_of_other_threads_blocks_become_dirty_too() {
-        let (heap, asked) = split_heap(true);
-        let lock = heap.collapser.as_ref().map(Collapser::lock);
+        let (heap, asked) = split_heap(1);
         let other = block_of(&heap, 32);
-        assert_eq!((other.is_dirty(), asked.load(Relaxed)), (false, 0));
-        drop(lock);
+        assert_eq!((other.is_dirty(), asked.load(Relaxed)), (false, 1));
+        heap.begin_release(crate::Scope::Young);
         assert!(block_of(&heap, 64).is_dirty());
         assert!(other.is_dirty());
+    }
+
+    #[test]
+    fn what_is_claimed_while_a_place_becomes_resident_counts_as_dirty() {
+        let (heap, asked) = split_heap(0);
+        let _lock = heap.collapser.as_ref().map(Collapser::lock);
+        assert!(block_of(&heap, 32).is_dirty());
+        assert_eq!(asked.load(Relaxed), 0);
     }
 }

@@ -25,6 +25,8 @@ pub struct Cycle {
     last: usize,
     /// The last partial collection, if there was one: its cost, and by how much less it has yielded than the one before.
     partial: Option<(u64, usize)>,
+    /// Whether what the last collection has yielded is passed over, as its cost is.
+    passes_over: bool,
     /// How many cycles from this one on have no partial collection.
     skipped: u32,
     /// How many there were when partial ones were last tried in vain.
@@ -52,6 +54,7 @@ impl Cycle {
     pub fn begin(&mut self, cost: u64) {
         self.full = (cost, 0);
         (self.cost, self.yielded, self.partial) = (cost, 0, None);
+        self.passes_over = false;
     }
 
     /// Adds a partial collection, which cost that much.
@@ -60,8 +63,16 @@ impl Cycle {
         self.cost += cost;
     }
 
-    /// The collection that was added last has yielded so many pages.
+    /// Passes over a partial collection whose cost says nothing of others, and what it yields.
+    pub fn pass_over(&mut self) {
+        self.passes_over = true;
+    }
+
+    /// The last collection has yielded so many pages.
     pub fn note_yield(&mut self, pages: usize) {
+        if std::mem::take(&mut self.passes_over) {
+            return;
+        }
         match &mut self.partial {
             Some((_, loss)) => *loss = self.last.saturating_sub(pages),
             None => self.full.1 = pages,
@@ -184,6 +195,19 @@ mod tests {
         cycle.add_partial(101);
         cycle.forget_partial();
         assert!(cycle.end());
+    }
+
+    #[test]
+    fn what_is_passed_over_is_no_part_of_the_cycle() {
+        let mut cycle = Cycle::default();
+        cycle.begin(100);
+        cycle.note_yield(1000);
+        cycle.pass_over();
+        cycle.note_yield(10);
+        assert!(!cycle.is_over());
+        cycle.add_partial(101);
+        cycle.note_yield(1000);
+        assert!(!cycle.end(), "a page costs more than by full ones alone");
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl<C: Config> Heap<C> {
 
     /// The heap with a way to have a huge page again where pages are in use, after others of its place went back to the OS. `collapse` is
     /// called with the place. It keeps what is in it and returns true, and then all of the place is resident; or it returns
-    /// false, and is not called again before the next collection. It must not call the heap. Only with [`Heap::with_huge_pages`].
+    /// false, and is not called again before the next collection. It must not claim pages. Only with [`Heap::with_huge_pages`].
     pub fn with_collapse(
         self,
         collapse: impl Fn(PageRange) -> bool + Send + Sync + 'static,

@@ -205,8 +205,13 @@ impl<C: Config> Heap<C> {
             None
         };
         let run = run.or_else(|| self.search_across(pages))?;
-        if let Some(back) = self.huge_pages.as_ref().filter(|_| !run.dirty) {
-            self.back_within(&run.pages, back);
+        if let Some(back) = &self.huge_pages {
+            if !run.dirty {
+                self.back_within(&run.pages, back);
+            }
+            if pages > HUGE_PAGES {
+                self.note_broken_places(&run.pages);
+            }
         }
         Some(run)
     }
@@ -247,6 +252,15 @@ impl<C: Config> Heap<C> {
         let end = run.end - run.end % HUGE_PAGES;
         for place in (first..end).step_by(HUGE_PAGES) {
             self.back(&(place..place + HUGE_PAGES), back);
+        }
+    }
+
+    /// Has searches find what is left of the places of huge pages in which a claimed run begins and ends: they were passed over as
+    /// wholly free ones.
+    fn note_broken_places(&self, run: &Range<Page>) {
+        for page in [run.start, run.end - 1] {
+            let chunk = Chunk(page / CHUNK_PAGES);
+            self.searched.begin_at(chunk, HUGE_PAGES - 1, false);
         }
     }
 

@@ -18,10 +18,9 @@
 //! without a gap. `scripts/experiments/micro.sh allocation` times arrays of 16 KiB.
 //!
 //! The sequence does not depend on the block size; the block size only says where it ends
-//! ([`Config::BINS`](crate::Config::BINS)): at the cell that fills a block, so no bin stays empty by
-//! construction. Cells above half a block leave the end of their block unused. With page accounting
-//! those pages are never charged, so an object there costs no more pages than a sixth above what it
-//! fills.
+//! ([`Config::BINS`](crate::Config::BINS)): at the cell of `BLOCK_BYTES`, so no bin stays empty by
+//! construction. Where cells do not fill a block, its end is unused. With page accounting those pages
+//! are never charged, so an object there costs no more pages than a sixth above what it fills.
 
 /// Number of bins for the largest block (256 KiB): the length of every array indexed by bin.
 pub const MAX_BINS: usize = bins_up_to(MAX_CELL_BYTES);

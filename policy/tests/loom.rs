@@ -377,9 +377,11 @@ fn a_huge_page_is_made_while_nobody_has_a_page_of_it() {
     );
 }
 
-/// A thread makes a huge page in a place of which others return pages: what the OS holds afterwards is in use, or known to be dirty.
-#[test]
-fn what_a_collapse_makes_resident_is_known() {
+/// A thread makes a huge page in a place of which others return pages, or claim some: what the OS holds afterwards is charged, or known
+/// to be dirty.
+fn collapse_beside(
+    other: impl Fn(&Heap<C>, &dyn Fn(&Heap<C>)) -> (Box<Mutator>, usize) + Copy + Send + Sync + 'static,
+) {
     use std::sync::atomic::AtomicBool;
     const PAGES: usize = HUGE_PAGE_BYTES / PAGE_BYTES;
     let resident: &[AtomicBool] = Box::leak((0..PAGES).map(|_| AtomicBool::new(false)).collect());
@@ -393,6 +395,10 @@ fn what_a_collapse_makes_resident_is_known() {
         set(place, true);
         true
     };
+    let purge = move |heap: &Heap<C>| {
+        let release = |ranges: &[PageRange]| ranges.iter().for_each(|&range| set(range, false));
+        heap.purge(release).for_each(drop);
+    };
     with_heap_as(
         move |heap| {
             let heap = heap.with_huge_pages(move |place| set(place, true));
@@ -401,22 +407,38 @@ fn what_a_collapse_makes_resident_is_known() {
         move |heap| {
             let (mut mine, mut charged) = (Mutator::boxed(), 0);
             let _ = mine.alloc(&heap, Bin::holding(1024), &mut charged);
-            let purge = move |heap: &Heap<C>| {
-                let release =
-                    |ranges: &[PageRange]| ranges.iter().for_each(|&range| set(range, false));
-                heap.purge(release).for_each(drop);
-            };
             purge(&heap);
-            let other = Arc::clone(&heap);
-            let thread = thread::spawn(move || purge(&other));
-            let _ = mine.alloc(&heap, Bin::holding(2048), &mut charged);
-            thread.join().unwrap();
+            let others = Arc::clone(&heap);
+            let thread = thread::spawn(move || other(&others, &purge));
+            let _ = mine.try_alloc(&heap, Bin::holding(2048), &mut charged);
+            let (mut theirs, their_charge) = thread.join().unwrap();
+            charged += their_charge;
+            // What is not open goes back.
+            for mutator in [&mut *mine, &mut *theirs] {
+                charged -= mutator.local.give_up(&mut mutator.heads, &heap);
+            }
             let held = resident.iter().filter(|page| page.load(SeqCst)).count();
-            let in_blocks: usize = heap.blocks().map(|block| block.pages()).sum();
-            assert!(held <= in_blocks + heap.dirty_pages());
-            heap.verify(&[mine.view()], charged).unwrap();
+            assert!(held <= charged + heap.dirty_pages());
+            heap.verify(&[mine.view(), theirs.view()], charged).unwrap();
         },
     );
+}
+
+#[test]
+fn what_a_collapse_makes_resident_while_pages_go_back_is_known() {
+    collapse_beside(|heap, purge| {
+        purge(heap);
+        (Mutator::boxed(), 0)
+    });
+}
+
+#[test]
+fn what_a_collapse_makes_resident_while_another_thread_claims_is_known() {
+    collapse_beside(|heap, _| {
+        let (mut theirs, mut charged) = (Mutator::boxed(), 0);
+        let _ = theirs.try_alloc(heap, Bin::holding(512), &mut charged);
+        (theirs, charged)
+    });
 }
 
 /// Threads that share a page get different cells of it.

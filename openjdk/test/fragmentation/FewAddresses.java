@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary Where address space is scarce, memory does not run out while next to nothing lives: addresses of dead objects serve objects of any size.
+ * @summary Where address space is scarce, memory does not run out while next to nothing lives: addresses of dead objects serve objects of any size, and
+ * soft references stay.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @run main/timeout=300 FewAddresses
@@ -9,6 +10,7 @@
 
 import heap.Child;
 import heap.Heap;
+import java.lang.ref.SoftReference;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -36,6 +38,7 @@ public class FewAddresses {
         static volatile Object sink;
 
         public static void main(String[] args) throws Exception {
+            SoftReference<Object> soft = new SoftReference<>(new Object());
             List<byte[]> few = fill(Integer.parseInt(args[0]));
             // What is dead goes back to the system while the program sleeps, and its addresses in the collection after that.
             Heap.collect(2);
@@ -44,6 +47,9 @@ public class FewAddresses {
             few.clear();
             allocate(MAX / 3);
             allocate(MAX / 5 * 3);
+            if (soft.get() == null) {
+                throw new AssertionError("a soft reference is cleared only before an OutOfMemoryError");
+            }
         }
 
         /** Allocates arrays of {@code size} bytes, 70 % of the heap, and returns a few of them. */
