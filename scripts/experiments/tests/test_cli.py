@@ -111,7 +111,9 @@ def test_a_check_takes_what_make_makes_for_granted_and_nothing_else(shardsweep, 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "results/README.md", "configs/README.md", "results/calibration/README.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "results/README.md", "configs/README.md", "results/calibration/README.md"]
+)
 def test_a_page_with_commands_of_the_environment_says_how_to_make_it(page):
     text = (catalog.ROOT / page).read_text()
     assert "build/venv/bin/" in text and re.search(r"`make( [a-z]+)* venv`", text)
