@@ -53,8 +53,9 @@ class Part(NamedTuple):
 
 
 # Clones are new, and whether a Reference refers to something does not make that strong. Where there is a barrier, a copy of three
-# elements is a call in C2, of a stub with the barrier, or behind it; in C1 it always is one. Other stubs save registers for a barrier that they
-# do not have, or are printed with one byte less than they have. Stubs that copy are others with AVX-512, where there is that.
+# elements is a call in C2, of a stub with the barrier, or behind it; in C1 it always is one. Other stubs save registers for a
+# barrier that they do not have, or are printed with one byte less than they have. Stubs that copy are others with AVX-512, where
+# there is that.
 STUBS = Part(
     ["-XX:+PrintStubCode"],
     r"^StubRoutines::(\w+) \[.*$",
