@@ -225,11 +225,12 @@ static void realloc_every_way(void) {
 
 // A huge buffer that grows in steps, with something behind it, moves as often as its length doubles some times.
 static void grows_in_steps(void) {
-  char *grows = NULL, *before = NULL;
+  char *grows = NULL;
   int moves = 0;
-  for (size_t bytes = 5 << 20; bytes < 256 << 20; bytes += 65536, before = grows) {
+  for (size_t bytes = 5 << 20; bytes < 256 << 20; bytes += 65536) {
+    const uintptr_t before = (uintptr_t)grows;
     CHECK(grows = hide(realloc(grows, bytes)));
-    moves += grows != before;
+    moves += (uintptr_t)grows != before;
   }
   CHECK(moves < 64);
   free(grows);
@@ -240,9 +241,13 @@ static void shrinks_a_little(void) {
   const size_t from = 64 << 20, to = 40 << 20;
   unsigned char *cell = hide(malloc(from));
   fill(cell, from, 3);
-  size_t before = resident_kib();
-  CHECK(hide(realloc(cell, to)) == cell && resident_kib() + ((from - to) >> 10) < before + 1024);
-  CHECK(holds(cell, to, 3) && hide(realloc(cell, from)) == cell);
+  const size_t before = resident_kib();
+  const uintptr_t place = (uintptr_t)cell;
+  cell = hide(realloc(cell, to));
+  CHECK((uintptr_t)cell == place && holds(cell, to, 3));
+  CHECK(resident_kib() + ((from - to) >> 10) < before + 1024);
+  cell = hide(realloc(cell, from));
+  CHECK((uintptr_t)cell == place && holds(cell, to, 3));
   fill(cell, from, 4);
   free(cell);
 }
