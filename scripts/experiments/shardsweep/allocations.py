@@ -93,12 +93,25 @@ def published(file: Path) -> Sizes:
         raise UserError(f"{file} is not one of DaCapo's stats-alloc.yml: it has no objects-by-size") from None
 
 
-def table(sizes: Sizes, batches: int, title: str) -> Table:
-    """Objects and bytes a batch, and the share of each row of sizes in both. Raises UserError where there is no object."""
+def totals(sizes: Sizes, title: str) -> tuple[int, int]:
+    """How many objects there are, and how many bytes. Raises UserError, with the title, where there is no object."""
     objects = sum(sizes.values())
     size = sum(each * number for each, number in sizes.items())
     if objects <= 0 or size <= 0:
         raise UserError(f"{title}: there are no objects")
+    return objects, size
+
+
+def shares(sizes: Sizes, above: float, up_to: float, title: str) -> tuple[float, float]:
+    """What part of all objects, and of all bytes, those above a size are, up to another. Raises UserError as `totals`."""
+    objects, size = totals(sizes, title)
+    some = {each: number for each, number in sizes.items() if above < each <= up_to}
+    return sum(some.values()) / objects, sum(each * number for each, number in some.items()) / size
+
+
+def table(sizes: Sizes, batches: int, title: str) -> Table:
+    """Objects and bytes a batch, and the share of each row of sizes in both. Raises UserError where there is no object."""
+    objects, size = totals(sizes, title)
     rows = [
         ["objects a batch", f"{objects / batches:.0f}", ""],
         ["bytes a batch", "", f"{size / batches:.0f}"],
@@ -106,13 +119,6 @@ def table(sizes: Sizes, batches: int, title: str) -> Table:
     ]
     first = 0
     for last, name in ROWS.items():
-        inside = {each: number for each, number in sizes.items() if first < each <= last}
-        rows.append(
-            [
-                name,
-                f"{sum(inside.values()) / objects:.2%}",
-                f"{sum(each * number for each, number in inside.items()) / size:.2%}",
-            ]
-        )
+        rows.append([name, *(f"{share:.2%}" for share in shares(sizes, first, last, title))])
         first = last
     return Table("allocations", title, ["", "objects", "bytes"], rows)

@@ -132,11 +132,7 @@ def sum_up(runs: list[pd.DataFrame], column: str, how: str) -> pd.Series:
 
 def numbers(sizes: Sizes, like: pd.DataFrame) -> pd.DataFrame:
     """What a histogram has in the rows of what was published. Raises UserError where it has no object."""
-    table = pd.DataFrame(sizes.items(), columns=["size", "objects"])
-    table["bytes"] = table["size"] * table["objects"]
-    objects, size = table["objects"].sum(), table["bytes"].sum()
-    if objects <= 0:
-        raise UserError("a histogram has no objects")
+    objects, size = allocations.totals(sizes, FOLDER)
     found = like.copy()
     for row in like.itertuples():
         if row.row in _TOTALS:
@@ -144,8 +140,7 @@ def numbers(sizes: Sizes, like: pd.DataFrame) -> pd.DataFrame:
             of = (one, pd.NA) if pd.isna(row.bytes) else (pd.NA, one)
         else:
             last = float("inf") if pd.isna(row.up_to) else row.up_to
-            inside = table[(table["size"] > row.above) & (table["size"] <= last)]
-            of = (inside["objects"].sum() / objects, inside["bytes"].sum() / size)
+            of = allocations.shares(sizes, row.above, last, FOLDER)
         found.loc[row.Index, list(_COLUMNS)] = of
     return found
 

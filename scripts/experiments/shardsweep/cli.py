@@ -413,9 +413,9 @@ def _repeat(first: Path, second: Path) -> int:
     return 1
 
 
-def _jar(options: argparse.Namespace) -> Path:
+def _jar(asked: Path | None) -> Path:
     """The jar that was asked for, or that of this checkout."""
-    jar = (options.jar or Path(catalog.environment()["LUSEARCH_JAR"])).resolve()
+    jar = (asked or Path(catalog.environment()["LUSEARCH_JAR"])).resolve()
     if not jar.is_file():
         raise UserError(f"{jar} is not there: make lusearch, or give another --jar")
     return jar
@@ -432,7 +432,7 @@ def _allocations(options: argparse.Namespace) -> int:
         title = f"Allocations of {options.benchmark}, as {options.published} has them"
         all_tables.show(allocations.table(allocations.published(options.published), 1, title), console)
         return 0
-    jar = _jar(options)
+    jar = _jar(options.jar)
     if min(options.threads, options.batches, options.warmups) < 1:
         raise UserError("--threads, --batches and --warmups are at least 1")
     arguments = ["-t", str(options.threads), "-s", options.size, options.benchmark]
@@ -449,7 +449,7 @@ def _lifetimes(options: argparse.Namespace) -> int:
     from shardsweep import lifetimes
     from shardsweep import tables as all_tables
 
-    jar = _jar(options)
+    jar = _jar(options.jar)
     threads = options.threads.split(",")
     if not all(number.isdecimal() and int(number) > 0 for number in threads) or options.heap < 1:
         raise UserError("--threads are whole numbers from 1, separated by commas, and --heap is at least 1")
@@ -464,12 +464,11 @@ def _lifetimes(options: argparse.Namespace) -> int:
     return 0
 
 
-def _calibrate(options: argparse.Namespace) -> int:
+def _calibrate(_: argparse.Namespace) -> int:
     from shardsweep import calibration, record
 
-    options.jar = None
     home = Path(catalog.environment()["SHARDSWEEP_JDK"])
-    print(f"Recorded: {calibration.measure(record.RESULTS, home, _jar(options))}")
+    print(f"Recorded: {calibration.measure(record.RESULTS, home, _jar(None))}")
     return 0
 
 

@@ -656,6 +656,7 @@ def test_the_minheaps_beside_those_of_the_real_lusearch_are_the_recorded_ones():
         assert told == ours, title
         apart = {one: other for one, other in zip(real, told, strict=True) if abs(other / one - 1) > 0.15}
         assert apart == ({12.0: 15.0} if "MarkCompact" in title else {})
+    assert "MarkCompact needs 15 MiB with 48 threads in place of 12, which is 25 % more" in " ".join(page.split())
 
 
 def test_what_lusearch_allocates_is_what_was_counted():
