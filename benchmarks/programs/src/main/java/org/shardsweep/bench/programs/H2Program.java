@@ -26,8 +26,8 @@ public final class H2Program implements Program {
 
   private static final int LARGEST_TRANSFER = 100;
 
-  /** Of so many steps one is a query. */
-  private static final int QUERY_EVERY = 4;
+  /** Steps that a thread takes at once: a query, and then transfers. */
+  private static final int ROUND = 4;
 
   /** Accounts that a query looks at. */
   private static final int RANGE = 50;
@@ -104,14 +104,16 @@ public final class H2Program implements Program {
               connection.prepareStatement(
                   "SELECT owner, balance FROM account WHERE branch = ? ORDER BY balance DESC, id")) {
         connection.setAutoCommit(false);
-        for (int step = number; step < steps && !workers.failed(); step += threads) {
-          Random random = new Random(SEED * steps + step);
-          if (step % QUERY_EVERY == 0) {
-            ask(query, random.nextInt(accounts / RANGE));
-          } else {
-            transfer(change, random);
+        for (int round = number; round < steps / ROUND && !workers.failed(); round += threads) {
+          for (int place = 0; place < ROUND; place++) {
+            Random random = new Random(SEED * steps + round * ROUND + place);
+            if (place == 0) {
+              ask(query, random.nextInt(accounts / RANGE));
+            } else {
+              transfer(change, random);
+            }
+            connection.commit();
           }
-          connection.commit();
         }
       }
     }

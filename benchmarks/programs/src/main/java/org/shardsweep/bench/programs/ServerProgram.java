@@ -11,6 +11,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -40,6 +41,9 @@ public final class ServerProgram implements Program {
   /** From one page to the next, in verses: a prime, so that the same page does not come soon. */
   private static final int STRIDE = 7919;
 
+  /** A server whose threads have run out of memory may never answer. */
+  private static final Duration LIMIT = Duration.ofMinutes(1);
+
   @Override
   public String name() {
     return "server";
@@ -49,13 +53,14 @@ public final class ServerProgram implements Program {
   public Workload open(Setting setting) throws IOException {
     // Else an answer's body waits for the acknowledgement of its head.
     System.setProperty("sun.net.httpserver.nodelay", "true");
-    return new Serving(Verse.shipped(), setting);
+    return new Serving(Verse.shipped(), setting, LIMIT);
   }
 
   /** A server that runs. */
   static final class Serving implements Workload {
     private final List<Verse> verses;
     private final Setting setting;
+    private final Duration limit;
     private final HttpServer server;
     private final ExecutorService workers;
     private final HttpClient client;
@@ -65,9 +70,10 @@ public final class ServerProgram implements Program {
     /** Pages by their first verse, the oldest first. Server threads share it: it is its own lock. */
     final Map<Integer, String> kept = new LinkedHashMap<>();
 
-    Serving(List<Verse> verses, Setting setting) throws IOException {
+    Serving(List<Verse> verses, Setting setting, Duration limit) throws IOException {
       this.verses = verses;
       this.setting = setting;
+      this.limit = limit;
       results = new String[RATE * setting.size().of(1, 8, 16)];
       latencies = new Latencies(results.length);
       client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -139,9 +145,9 @@ public final class ServerProgram implements Program {
       int port = server.getAddress().getPort();
       String host = server.getAddress().getAddress().getHostAddress();
       URI uri = URI.create("http://" + host + ":" + port + "/" + first);
+      HttpRequest request = HttpRequest.newBuilder(uri).timeout(limit).build();
       long sent = System.nanoTime();
-      HttpResponse<String> response =
-          client.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+      HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());
       latencies.record(number, due, sent, System.nanoTime());
       if (response.statusCode() != 200) {
         throw new IOException(uri + ": status " + response.statusCode());

@@ -2,8 +2,12 @@
 package org.shardsweep.bench.programs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.io.IOException;
+import java.net.http.HttpTimeoutException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.dacapo.harness.ProgramTest;
 import org.junit.jupiter.api.Test;
@@ -22,10 +26,24 @@ class ServerProgramTest extends ProgramTest {
     return workload.results().differences(Digests.recorded("server"));
   }
 
+  private static ServerProgram.Serving serving(Duration limit) throws IOException {
+    Program.Setting setting = new Program.Setting(Path.of("unused"), false, Size.SMALL, 2);
+    return new ServerProgram.Serving(Verse.shipped(), setting, limit);
+  }
+
+  @Test
+  void aServerThatDoesNotAnswerIsAnErrorAndNoHang() throws Exception {
+    try (ServerProgram.Serving serving = serving(Duration.ofSeconds(1))) {
+      serving.prepare();
+      synchronized (serving.kept) {
+        assertThrows(HttpTimeoutException.class, serving::run);
+      }
+    }
+  }
+
   @Test
   void aPageThatIsKeptAndDamagedOrLostIsNoticed() throws Exception {
-    Program.Setting setting = new Program.Setting(Path.of("unused"), false, Size.SMALL, 2);
-    try (ServerProgram.Serving serving = new ServerProgram.Serving(Verse.shipped(), setting)) {
+    try (ServerProgram.Serving serving = serving(Duration.ofMinutes(1))) {
       serving.prepare();
       serving.run();
       assertEquals(List.of(), wrong(serving));
