@@ -24,6 +24,15 @@ die() {
 # Scripts change directory before they read this.
 [[ $CACHE == /* ]] || die "the cache's path is not absolute: set SHARDSWEEP_CACHE to one that is: $CACHE"
 
+# jdk_folder: prints the folder of the JDK with the level of checks that DEBUG names.
+jdk_folder() {
+  case ${DEBUG:-release} in
+    release) echo "$OUT/jdk" ;;
+    fastdebug) echo "$OUT/jdk-fastdebug" ;;
+    *) die "DEBUG=$DEBUG is no level: there are release and fastdebug" ;;
+  esac
+}
+
 # need_jdk JDK: dies unless that JDK is built.
 need_jdk() {
   [[ -x $1/bin/java ]] || die "there is no JDK in ${1#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
@@ -71,6 +80,9 @@ update_index() {
   return 1
 }
 
+# When what the archive has was looked up.
+INDEX_STAMP=/run/shardsweep-apt
+
 # need_packages PACKAGE...: installs the Debian packages that are missing; without root, says the one line that does.
 need_packages() {
   command -v dpkg-query >/dev/null || die "this needs Debian 12 (x86-64): there is no dpkg here"
@@ -84,12 +96,15 @@ need_packages() {
   (
     lock apt
     # What there is to install is looked up once an hour: steps of the tests call this one after the other.
-    if [[ -z $(find /run/shardsweep-apt -mmin -60 2>/dev/null) ]]; then
+    if [[ -z $(find "$INDEX_STAMP" -mmin -60 2>/dev/null) ]]; then
       # What is to be installed need not be in an index that is missing.
-      if update_index "$CACHE/log/apt-update.log" apt-get; then touch /run/shardsweep-apt; fi
+      if update_index "$CACHE/log/apt-update.log" apt-get; then touch "$INDEX_STAMP"; fi
     fi
-    run_logged "$CACHE/log/apt-install.log" env DEBIAN_FRONTEND=noninteractive \
-      apt-get install -y --no-install-recommends "${missing[@]}"
+    # A system that has just started may be installing updates.
+    (run_logged "$CACHE/log/apt-install.log" env DEBIAN_FRONTEND=noninteractive \
+      apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}") ||
+      # The index may be of an archive that has changed.
+      { rm -f "$INDEX_STAMP"; exit 1; }
   )
 }
 

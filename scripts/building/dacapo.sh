@@ -25,7 +25,10 @@ CHOPIN_SUMS=https://github.com/dacapobench/dacapobench/releases/download/v23.11-
 COPY="to use copies: export DACAPO_BACH=/path/to/$BACH DACAPO_CHOPIN=/path/to/$CHOPIN.jar"
 
 # fetch URL [CURL_OPTION...]: to standard output, unless an option says otherwise.
-fetch() { curl --fail --silent --show-error --location --connect-timeout 20 --retry 2 "${@:2}" "$1"; }
+# A server that sends nothing for a minute has failed.
+fetch() {
+  curl --fail --silent --show-error --location --connect-timeout 20 --speed-limit 1000 --speed-time 60 --retry 2 "${@:2}" "$1"
+}
 
 # in_feed FILE: the MD5 of the file in a feed of SourceForge on standard input.
 in_feed() { tr -d '\n' | sed 's/<item>/\n/g' | grep -F "/$1/download" | sed -nE 's/.*<media:hash algo="md5">([0-9a-f]{32})<.*/\1/p'; }

@@ -54,7 +54,8 @@ lay_over() {
         put_file "$source/$file" "$tree/$file"
       else
         rm -f "$tree/$file"
-        (cd "$tree" && rmdir -p --ignore-fail-on-non-empty "$(dirname "$file")")
+        # An earlier run may have been interrupted after this.
+        [[ ! -d $tree/$(dirname "$file") ]] || (cd "$tree" && rmdir -p --ignore-fail-on-non-empty "$(dirname "$file")")
       fi
     done < <(LC_ALL=C comm -23 "$files" <(layer_files "$layer"))
   fi

@@ -28,15 +28,11 @@ PACKAGES=(
   libpcsclite1
 )
 LEVEL=${DEBUG:-release}
+JDK=$(jdk_folder)
 # A name too common to hand on to the JDK's build.
 unset DEBUG
 
 check_input() {
-  case $LEVEL in
-    release) JDK=$OUT/jdk ;;
-    fastdebug) JDK=$OUT/jdk-fastdebug ;;
-    *) die "DEBUG=$LEVEL is no level: there are release and fastdebug" ;;
-  esac
   [[ $(uname -m) == x86_64 ]] || die "only x86-64 is supported, this is $(uname -m)"
   [[ ${JOBS:-1} =~ ^[1-9][0-9]*$ ]] || die "JOBS=$JOBS is not a number of compilers: give 1 or more"
   [[ $CACHE != *[[:space:]]* ]] || die "the cache's path has a blank in it, and the JDK does not build in such a one; set SHARDSWEEP_CACHE: $CACHE"

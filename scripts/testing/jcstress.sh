@@ -49,7 +49,7 @@ passes() {
   grep -q "^$1,$2," "$TO/runs.csv" || measured "$1" "$2" || return
   results=$(sed -n "s/^$1,$2,//p" "$TO/runs.csv")
   echo "$results in ${log#"$ROOT"/}"
-  ! grep -F 'N/A' "$log" && [[ $results =~ ^([1-9][0-9]*)\ planned\;\ ([0-9]+)\ passed\;\ 0\ failed\;\ 0\ soft\ errs\;\ 0\ hard\ errs ]] &&
+  [[ -e $log ]] && ! grep -F 'N/A' "$log" && [[ $results =~ ^([1-9][0-9]*)\ planned\;\ ([0-9]+)\ passed\;\ 0\ failed\;\ 0\ soft\ errs\;\ 0\ hard\ errs ]] &&
     [[ ${BASH_REMATCH[1]} == "${BASH_REMATCH[2]}" ]]
 }
 

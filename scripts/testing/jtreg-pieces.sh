@@ -49,7 +49,8 @@ judge() {
   done <"$folder/results" >"$folder/verdicts.tmp"
   if ((${#failed[@]})); then
     say "${#failed[@]} failures: the same tests with HotSpot's own collector"
-    run_part "$folder/none" "${OWN_OPTIONS[*]}" "${failed[@]/#/$suite/}" >"$folder/none.log" 2>&1
+    (run_part "$folder/none" "${OWN_OPTIONS[*]}" "${failed[@]/#/$suite/}") >"$folder/none.log" 2>&1 ||
+      die "the same tests could not be run with HotSpot's own collector: see ${folder#"$ROOT"/}/none.log"
     elsewhere=$(read_results "$folder/none" "$3" | sed -n '/^Passed /!s/^[^ ]* //p')
     for name in "${failed[@]}"; do
       if grep -qxF -- "$name" <<<"$elsewhere"; then echo "elsewhere $name"; else echo "FAILED $name"; fi
@@ -110,9 +111,10 @@ check_tested() {
 # run_pieces LIST: runs the pieces of the list that have no verdicts yet, and sums up all of them.
 run_pieces() {
   local list=$PWD/jtreg/$1.txt suite path test name names=() chosen
-  chosen=$(pieces "$list")
   check_tested
+  # Before the pieces are chosen: it makes one of the suites that they are in.
   retarget
+  chosen=$(pieces "$list")
   while read -r suite path <&3; do
     test=$(listed_test "$list" "$suite" "$path")
     name=$suite-${path//\//-}

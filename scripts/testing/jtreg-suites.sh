@@ -74,11 +74,18 @@ selected_tests() {
   done
 }
 
-# find_test PATH: prints the absolute path of a test given by its path here or in one of the suites.
+# find_test PATH: prints the absolute path of a test given by its path here or in one of the suites; of a folder, in each suite that has it.
 find_test() {
-  local suite
-  for suite in "" "$ROOT/" "$RETARGETED_SUITE/" "$HOTSPOT_SUITE/" "$JDK_SUITE/" "$OWN_SUITE/"; do
-    if [[ -e $suite$1 ]]; then realpath --no-symlinks "$suite$1"; return; fi
+  local place suite found=
+  for place in "$1" "$ROOT/$1"; do
+    if [[ -e $place ]]; then realpath --no-symlinks "$place"; return; fi
   done
-  die "TESTS=$1 is neither a list (full, ci, jdk) nor a test: looked in the checkout and in the suites hotspot/jtreg, jdk and openjdk/test"
+  for suite in "$RETARGETED_SUITE" "$HOTSPOT_SUITE" "$JDK_SUITE" "$OWN_SUITE"; do
+    [[ -e $suite/$1 ]] || continue
+    realpath --no-symlinks "$suite/$1"
+    # Of a test the first copy counts, which is the retargeted one.
+    [[ -d $suite/$1 ]] || return 0
+    found=yes
+  done
+  [[ $found ]] || die "TESTS=$1 is neither a list (full, ci, jdk) nor a test: looked in the checkout and in the suites hotspot/jtreg, jdk and openjdk/test"
 }

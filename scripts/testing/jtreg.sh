@@ -18,8 +18,7 @@ source ./jtreg-retarget.sh
 source ./jtreg-native.sh
 source ./jtreg-pieces.sh
 
-JDK=$OUT/jdk${DEBUG:+-$DEBUG}
-[[ ${DEBUG:-} != release ]] || JDK=$OUT/jdk
+JDK=$(jdk_folder)
 PLUGIN=${PLUGIN:-ms-64k}
 RUN=$OUT/jtreg/$(basename "$JDK")-$(basename "$PLUGIN" .so)${PLAN:+-$PLAN}
 [[ ${TESTS:-} != jdk ]] || RUN=$RUN-pieces

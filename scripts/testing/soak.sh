@@ -22,11 +22,12 @@ read -ra OPTIONS <<<"${JAVA_OPTIONS:-}"
 [[ $HOURS =~ ^[0-9]*\.?[0-9]+$ ]] || die "say for how many hours: soak.sh 2"
 [[ $HEAP =~ ^[1-9][0-9]*$ ]] || die "HEAP=$HEAP is not a number of MiB"
 need_benchmark "$JDK"
+[[ $PLUGIN == none || -e $PLUGIN ]] || need_plugin "$JDK" "$PLUGIN"
 ../experiments/venv.sh
 [[ $PLUGIN == none ]] ||
   OPTIONS+=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$PLUGIN" ${PLAN:+"-XX:ThirdPartyHeapOptions=plan=$PLAN"})
 # Before the results of an earlier run go.
-"$JDK/bin/java" "-Xmx${HEAP}m" "${OPTIONS[@]}" -version >/dev/null 2>&1 || die "the JVM does not start with these options: ${OPTIONS[*]}"
+"$JDK/bin/java" "-Xmx${HEAP}m" "${OPTIONS[@]}" -version >/dev/null || die "the JVM does not start with these options: ${OPTIONS[*]}"
 mkdir -p "$OUT/soak"
 exec {SOAK_FD}>"$TO.lock"
 flock -n "$SOAK_FD" || die "another soak writes to ${TO#"$ROOT"/}: wait for it, or choose another plugin, plan or heap"

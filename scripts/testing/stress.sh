@@ -37,7 +37,7 @@ read -ra PLANS <<<"${PLANS:-${DEFAULT_PLANS[*]}}"
 TENTHS=(10 12 15 20 30 50 100)
 THREADS=(1 2 4 8 24 50 100)
 MODES=("" "" "" "-Xint" "-XX:TieredStopAtLevel=1" "-XX:-TieredCompilation" "-XX:ParallelGCThreads=1" "-XX:ParallelGCThreads=8")
-JDK=$OUT/jdk${DEBUG:+-$DEBUG}
+JDK=$(jdk_folder)
 JAR=$OUT/lusearch.jar
 LOGS=$OUT/stress
 TO=${TO:-$LOGS}
@@ -54,7 +54,7 @@ for run in "${PLANS[@]}"; do
   # The build may be a path.
   [[ -e ${run%:*} ]] || need_plugin "$JDK" "${run%:*}"
   "$JDK/bin/java" -XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=${run%:*}" "-XX:ThirdPartyHeapOptions=plan=${run##*:}" \
-    -version >/dev/null 2>&1 || die "the JVM does not start with $run"
+    -version >/dev/null || die "the JVM does not start with $run"
 done
 mkdir -p "$LOGS"
 lock_file "$LOGS/.lock"

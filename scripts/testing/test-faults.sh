@@ -16,7 +16,7 @@ cd "$(dirname "$0")"
 source ../lib.sh
 source ./check.sh
 
-JDK=$OUT/jdk${DEBUG:+-$DEBUG}
+JDK=$(jdk_folder)
 PLUGIN=${PLUGIN:-ms-64k}
 FIRST=${FIRST:-1}
 TIMEOUT=60

@@ -12,7 +12,7 @@ cd "$(dirname "$0")"
 source ../lib.sh
 source ./check.sh
 
-JDK=$OUT/jdk${DEBUG:+-$DEBUG}
+JDK=$(jdk_folder)
 JAVA=$JDK/bin/java
 need_benchmark "$JDK"
 VERIFY=(-XX:+UnlockDiagnosticVMOptions -XX:+VerifyAfterGC -XX:VerifySubSet=heap)
@@ -44,7 +44,7 @@ modes() {
   check "$1, C1 alone" passes "$1" plan="$2" 2 8 -XX:TieredStopAtLevel=1
 }
 
-if [[ ${DEBUG:-} ]]; then
+if [[ ${DEBUG:-} == fastdebug ]]; then
   if ! (($#)); then
     # A stress test charges whole blocks: this run does not.
     check "immix-page-sanity, Immix" passes immix-page-sanity plan=Immix 1 4 -Xms16m -Xmx16m

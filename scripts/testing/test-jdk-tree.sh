@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Tests how the tree to compile is made (jdk-tree.sh), on a source of three files, and what the scripts say to bad input.
+# Tests how the tree to compile is made (jdk-tree.sh), on a source of three files, which version is chosen, and what the scripts say to bad
+# input.
 set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
 source ./check.sh
+source ../building/jdk-fetch.sh
 source ../building/jdk-tree.sh
 
 SCRIPTS=$(dirname "$PWD")
@@ -58,6 +60,8 @@ rm "$ROOT"/openjdk/patches/*.patch
 rm -r "$ROOT/openjdk/src/hotspot/gc"
 lay
 check "without patches and files of ours the tree is the source" diff -r "$SOURCE" "$TREE"
+echo src/hotspot/gc/ours.cpp >"$TREE.layer"
+check "what an interrupted run has removed already is no error" lay
 
 write_patch 0001-first src/hotspot/patched.cpp deux 2
 check "a hunk that does not match is named" \
@@ -82,6 +86,10 @@ find "$TREE" -type f -exec touch -d '1 minute ago' {} +
 mirror_tree "$SOURCE" "$TREE"
 lay
 check "mirroring leaves our files alone" equal "$(newer)" ""
+
+mkdir -p "$CACHE/downloads/"{17.0.9+9-1,17.0.19+10-1~deb12u2,17.0.19+10-1~deb12u10,17.0.19+10-1~deb12u1}
+choose_version 17.0.19
+check "of the versions in the cache that fit the newest is chosen" equal "$VERSION" "17.0.19+10-1~deb12u10"
 
 check "an unknown level is refused" refuses 'DEBUG=slow is no level' env DEBUG=slow "$SCRIPTS/building/jdk.sh"
 check "a source tree that is none is refused" refuses 'OPENJDK_SRC=/ is no source tree' env OPENJDK_SRC=/ "$SCRIPTS/building/jdk.sh"

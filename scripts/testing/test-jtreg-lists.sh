@@ -34,6 +34,8 @@ mkdir "$HOTSPOT_SUITE/gc/empty"
 check "a folder without a test may not be listed" refuses 'there is no test' listed_test a.txt hotspot gc/empty
 check "a test that is excluded may not be listed" refuses 'ProblemList excludes' listed_test a.txt hotspot gc/some/A.java
 check "a folder of which no test runs may not be listed" refuses 'ProblemList excludes' listed_test a.txt hotspot gc/none
+check "a folder is found in each suite that has it" equal "$(find_test gc)" "$RETARGETED_SUITE/gc"$'\n'"$HOTSPOT_SUITE/gc"
+check "a test is found once" equal "$(find_test gc/some/B.java)" "$HOTSPOT_SUITE/gc/some/B.java"
 OWN_SUITE=$RUN/own
 mkdir "$OWN_SUITE"
 echo 'gc/some/B.java 1234567 generic-all' >"$OWN_SUITE/ProblemList-Some.txt"
