@@ -73,7 +73,8 @@
 //!   [`Refill::Chunks`] asks for some. It may take them out again with [`Heap::remove_chunk`].
 //! - It allocates by [`Heads::pop`] (or compiled code that does the same) and calls [`Local::refill`]
 //!   when that fails, and [`Local::large`] for large objects. [`Refill::Charge`] asks it to charge pages, which is where
-//!   it may poll for a collection. The library calls the embedder for huge pages alone, so no collection can run in its middle.
+//!   it may poll for a collection. The library calls the embedder for pages of the OS alone, huge ones or several at once, so no
+//!   collection can run in its middle.
 //! - Before marking it clears the mark bits of the pages that [`Heap::forget_marked`] yields; when it marks a cell, it
 //!   calls [`Heap::note_marked`].
 //! - At the end of marking it runs the steps of [`Heap::release_chunks`], and those of [`Heap::purge`] when threads
