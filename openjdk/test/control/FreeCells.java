@@ -3,7 +3,7 @@
  * @test
  * @summary Where a collection leaves no page free, but cells on all of them, ConcurrentMarkSweep marks before those are used up,
  *          and StickyMarkSweep sees that its partial collections leave few.
- * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
  * @library /lib
  * @run main FreeCells
  */
@@ -19,9 +19,6 @@ public class FreeCells {
     private static final int LEARNT = 4;
 
     public static void main(String[] args) throws Exception {
-        if (!Child.hasOwnPolicy()) {
-            return;
-        }
         List<String> log = run("ConcurrentMarkSweep", Slowly.class).lines("Pause|the heap is full");
         List<String> later = log.stream().dropWhile(line -> !line.contains("GC(" + LEARNT + ")")).collect(Collectors.toList());
         long marked = count(later, "Pause Final Mark");

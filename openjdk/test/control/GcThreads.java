@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary There are as many GC threads as -XX:ParallelGCThreads, the option threads or its environment variable say, and they
- *     collect. Where there is one for each processor, each has its own.
+ *     collect. Where there is one for each processor, each has its own, unless the option thread_affinity says otherwise.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @run main GcThreads
@@ -21,10 +21,14 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 public class GcThreads {
+    private static final Path SELF = Path.of("/proc/self");
+
     public static void main(String[] args) throws Exception {
-        for (int threads : new int[] {1, 2, 8}) {
+        for (int threads : new int[] {1, 2, 8, processors(allowed(SELF))}) {
             Child.with("-Xmx48m", "-XX:ParallelGCThreads=" + threads).main(Main.class, "" + threads).mustExitCleanly(0);
         }
+        Child.with("-Xmx48m", "-XX:ParallelGCThreads=2", "-XX:ThirdPartyHeapOptions=thread_affinity=AllInSet:0").main(Main.class, "2", "0")
+            .mustExitCleanly(0);
         Child.with("-Xmx48m").variable("MMTK_THREADS", "3").main(Main.class, "3").mustExitCleanly(0);
         if (Child.hasOwnPolicy()) {
             concurrent(2, "plan=ConcurrentMarkSweep", "-XX:ParallelGCThreads=8");
@@ -52,8 +56,8 @@ public class GcThreads {
             List<String> workers = processorsOf("MMTk Worker");
             Check.equal(Integer.parseInt(args[0]), workers.size(), "threads named as GC workers");
 
-            String all = status("Cpus_allowed_list", Path.of("/proc/self"));
-            int last = Runtime.getRuntime().availableProcessors() - 1;
+            String all = args.length > 1 ? args[1] : allowed(SELF);
+            int last = processors(all) - 1;
             // Where some of the machine's processors are not the process's, the choice is the system's.
             boolean bound = last > 0 && workers.size() == last + 1 && all.equals("0-" + last);
             List<String> expected = IntStream.rangeClosed(0, workers.size() - 1)
@@ -67,19 +71,35 @@ public class GcThreads {
         private static List<String> processorsOf(String name) throws IOException {
             try (Stream<Path> threads = Files.list(Path.of("/proc/self/task"))) {
                 return threads.filter(thread -> status("Name", thread).startsWith(name))
-                    .map(thread -> status("Cpus_allowed_list", thread))
+                    .map(GcThreads::allowed)
                     .sorted()
                     .collect(Collectors.toList());
             }
         }
 
-        private static String status(String key, Path thread) {
-            try (Stream<String> lines = Files.lines(thread.resolve("status"))) {
-                String prefix = key + ":\t";
-                return lines.filter(line -> line.startsWith(prefix)).findFirst().get().substring(prefix.length());
-            } catch (IOException | UncheckedIOException e) {
-                return "a thread that has ended";
-            }
+    }
+
+    /** The processors on which the system lets a thread run, as in 0-3,6. */
+    private static String allowed(Path thread) {
+        return status("Cpus_allowed_list", thread);
+    }
+
+    /** How many there are in such a list. */
+    private static int processors(String list) {
+        int found = 0;
+        for (String range : list.split(",")) {
+            String[] ends = range.split("-");
+            found += Integer.parseInt(ends[ends.length - 1]) - Integer.parseInt(ends[0]) + 1;
+        }
+        return found;
+    }
+
+    private static String status(String key, Path thread) {
+        try (Stream<String> lines = Files.lines(thread.resolve("status"))) {
+            String prefix = key + ":\t";
+            return lines.filter(line -> line.startsWith(prefix)).findFirst().get().substring(prefix.length());
+        } catch (IOException | UncheckedIOException e) {
+            return "a thread that has ended";
         }
     }
 }

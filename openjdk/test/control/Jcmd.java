@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary jcmd GC.run collects, GC.heap_info shows the heap, GC.class_histogram counts the live instances.
+ * @summary jcmd GC.run collects, GC.heap_info shows the heap, of our plans by size class, GC.class_histogram counts the live instances.
  * @library /lib
  * @run main/othervm -Xmx96m Jcmd
  */
 
 import heap.Check;
+import heap.Child;
 import heap.Heap;
 import heap.Tool;
 import java.lang.ref.Reference;
@@ -38,12 +39,17 @@ public class Jcmd {
         String output = Tool.jcmd("GC.heap_info");
         Check.matches("total [0-9]+K, used [0-9]+K", output, "sizes in GC.heap_info");
         Check.matches("Metaspace +used [0-9]+K", output, "the metaspace in GC.heap_info");
-        String plan = System.getProperty("test.java.opts", "");
-        Matcher selected = Pattern.compile("plan=(\\w+)").matcher(plan);
-        Matcher plugin = Pattern.compile("ThirdPartyHeapPlugin=([\\w.-]+)").matcher(plan);
-        if (selected.find() && plugin.find()) {
-            Check.matches("plan " + selected.group(1) + ", plugin " + plugin.group(1) + " \\(mmtk [0-9.]+\\)", output,
-                    "plan and plugin in GC.heap_info");
+        if (Child.neverMoves()) {
+            Check.matches(" ms +non-moving +[0-9]+K reserved", output, "the space in GC.heap_info");
+            Check.matches(" cell bytes +blocks +live cells +used cells +charged +occupancy\\s+([0-9]+ +[1-9][0-9]* +[0-9]+ +[0-9]+ +[0-9]+K +[0-9.]+%\\s+){5}",
+                    output, "size classes in GC.heap_info");
+        }
+        String options = String.join(" ", Child.optionsUnderTest());
+        Matcher plan = Pattern.compile("plan=(\\w+)").matcher(options);
+        Matcher plugin = Pattern.compile("ThirdPartyHeapPlugin=(?:\\S*/libmmtk_)?([\\w-]+)").matcher(options);
+        if (plugin.find()) {
+            String planName = plan.find() ? plan.group(1) : "MarkSweep";
+            Check.matches("plan " + planName + ", plugin " + plugin.group(1) + " \\(mmtk [0-9.]+\\)", output, "plan and plugin in GC.heap_info");
         }
     }
 

@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary Where marking begins or ends too late, ConcurrentMarkSweep says so in one line, and a full pause follows.
- * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
  * @library /lib
  * @run main LateMarking
  */
@@ -20,9 +20,6 @@ public class LateMarking {
     static volatile Object sink;
 
     public static void main(String[] args) throws Exception {
-        if (!Child.hasOwnPolicy()) {
-            return;
-        }
         follows(BEFORE, 0, "Pause Full", log(BeginsLate.class));
         List<String> log = log(EndsLate.class);
         follows(WHILE, 0, "Pause Final Mark", log);

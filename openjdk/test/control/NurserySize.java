@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary StickyMarkSweep collects when half of the heap has been handed out, though the other half is free, or when the option nursery says.
- * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
  * @library /lib
  * @run main NurserySize
  */
@@ -22,9 +22,6 @@ public class NurserySize {
     static volatile Object sink;
 
     public static void main(String[] args) throws Exception {
-        if (!Child.hasOwnPolicy()) {
-            return;
-        }
         comesAt(HEAP_MIB / 2, "");
         comesAt(48, ",nursery=Fixed:" + 48 * Heap.MIB);
         comesAt(HEAP_MIB, ",nursery=Fixed:" + 2 * HEAP_MIB * Heap.MIB);

@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary Where marking is over in the pause in which it begins, the final mark follows in the same safepoint.
- * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
  * @library /lib
  * @run main OneSafepoint
  */
@@ -15,9 +15,6 @@ public class OneSafepoint {
     private static final long BYTES = 2L << 30;
 
     public static void main(String[] args) throws Exception {
-        if (!Child.hasOwnPolicy()) {
-            return;
-        }
         Child child = Child.with("-Xmx32m", "-Xlog:gc,safepoint", "-XX:ThirdPartyHeapOptions=plan=ConcurrentMarkSweep").main(Main.class);
         long marks = child.mustExitCleanly(0).count("Pause Final Mark");
         long beside = child.marksBeside();

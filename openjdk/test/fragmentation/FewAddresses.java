@@ -3,7 +3,7 @@
  * @test
  * @summary Where address space is scarce, memory does not run out while next to nothing lives: addresses of dead objects serve objects of any size, and
  * soft references stay.
- * @requires vm.opt.UseThirdPartyHeap == "true"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
  * @library /lib
  * @run main/timeout=300 FewAddresses
  */
@@ -21,9 +21,6 @@ public class FewAddresses {
     private static final int[] SIZES = {Heap.MIB, 2 * Heap.MIB + 200_000, 5 * Heap.MIB, 17 * Heap.MIB};
 
     public static void main(String[] args) throws Exception {
-        if (!Child.hasOwnPolicy()) {
-            return;
-        }
         for (int size : SIZES) {
             Child.with("-Xmx1g").main(Main.class, Integer.toString(size)).inAddressSpace(ADDRESS_SPACE_KIB).mustExitCleanly(0);
         }

@@ -55,15 +55,20 @@ public class ArrayCopies {
         for (int i = 0; i < length; i++) {
             Check.that(copy[i] == source[i] && longer[i] == source[i] && checked[i] == source[i], "element " + i + " of a copy");
         }
+        int right = length / 2;
+        Arrays.fill(source, 0, right, "a string");
         Object[] strings = new String[length];
-        int stored = 0;
+        boolean refused = false;
         try {
             System.arraycopy(source, 0, strings, 0, length);
-            stored = length;
         } catch (ArrayStoreException e) {
-            stored = 1;
+            refused = true;
         }
-        Check.equal(Math.min(length, 1), stored, "elements that a String[] has taken");
+        Check.equal(length > 1, refused, "whether there is what a String[] does not take");
+        for (int i = 0; i < length; i++) {
+            // The first that is neither a string nor null ends the copy.
+            Check.that(strings[i] == (i < right ? source[i] : null), "element " + i + " that a String[] has taken");
+        }
     }
 
     private static void numbers(int length) {

@@ -46,14 +46,19 @@ public final class Child {
         return options;
     }
 
-    /** Whether the options under test choose a plugin with the policy of this project. */
+    /** Whether the options under test choose a plugin with the policy of this project, by name or path. */
     public static boolean hasOwnPolicy() {
-        return optionsUnderTest().stream().anyMatch(option -> option.startsWith("-XX:ThirdPartyHeapPlugin=ms-"));
+        return optionsUnderTest().stream().anyMatch(option -> option.matches("-XX:ThirdPartyHeapPlugin=(.*/libmmtk_)?ms-.*"));
     }
 
     /** Whether they choose a plan whose collections look at new objects alone, most of them. */
     public static boolean hasGenerations() {
         return optionsUnderTest().stream().anyMatch(option -> option.matches(".*plan=(Gen|Sticky).*"));
+    }
+
+    /** Whether they choose a plan of the policy of this project, where objects never move. */
+    public static boolean neverMoves() {
+        return hasOwnPolicy() && optionsUnderTest().stream().noneMatch(option -> option.matches(".*plan=(?!\\w*MarkSweep).*"));
     }
 
     /** Whether they choose a plan that marks beside the program. */

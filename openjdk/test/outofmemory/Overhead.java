@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * @test
+ * @summary Where each collection frees next to nothing, an allocation fails by the limit of the collections' overhead, unless that is turned off.
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @library /lib
+ * @run main/othervm -Xms32m -Xmx32m Overhead limit
+ * @run main/othervm -Xms32m -Xmx32m -XX:-UseGCOverheadLimit Overhead none
+ */
+
+import heap.Check;
+import heap.Heap;
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.List;
+
+public class Overhead {
+    private static final int BYTES = 1000;
+    /** What is free for the program, in objects. */
+    private static final int FREE = 16;
+    /** Many more than the limit needs. */
+    private static final int COLLECTIONS = 100;
+
+    static volatile Object sink;
+
+    public static void main(String[] args) {
+        List<byte[]> live = new ArrayList<>(64 << 10);
+        try {
+            while (true) {
+                live.add(new byte[BYTES]);
+            }
+        } catch (OutOfMemoryError e) {
+            live.subList(live.size() - FREE, live.size()).clear();
+        }
+        String said = "none";
+        try {
+            for (long end = Heap.collections() + COLLECTIONS; Heap.collections() < end; ) {
+                for (int i = 0; i < FREE; i++) {
+                    sink = new byte[BYTES];
+                }
+            }
+        } catch (OutOfMemoryError e) {
+            said = e.getMessage().contains("GC overhead limit exceeded") ? "limit" : e.getMessage();
+        }
+        Reference.reachabilityFence(live);
+        live.clear();
+        Check.equal(args[0], said, "by what an allocation has failed");
+    }
+}
