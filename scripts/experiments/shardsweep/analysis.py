@@ -274,18 +274,17 @@ def common(ratios: pd.DataFrame) -> pd.DataFrame:
 def lower_bound_overhead(table: pd.DataFrame, whole: str, collector: str) -> pd.DataFrame:
     """Overhead of each build and cell over the least that the work itself can cost, whatever the collector.
 
-    The bound is the smallest median of `whole` less `collector` (time or processor time, and the part of it in pauses)
-    of any build and heap size of the same benchmark and number of threads. A collector that works beside the program,
+    The bound is the smallest median, over JVMs, of `whole` less `collector` (time or processor time, and the part of it in
+    pauses) of any build and heap size of the same benchmark and number of threads. A collector that works beside the program,
     or slows it by barriers, has that in its `whole`, and so above the bound.
     """
     own = ["benchmark", "threads"]
     keys = ["build", *CELL]
-    medians = {
-        metric: table[table["metric"] == metric].groupby(keys, dropna=False)["value"].median()
-        for metric in (whole, collector)
-    }
-    both = pd.concat(medians, axis="columns").dropna(subset=[whole, collector]).astype(float).reset_index()
-    both["rest"] = both[whole] - both[collector]
+    jvm = [*keys, *BLOCK]
+    columns = {metric: table[table["metric"] == metric].set_index(jvm)["value"] for metric in (whole, collector)}
+    each = pd.concat(columns, axis="columns").dropna(subset=[whole, collector]).astype(float)
+    each["rest"] = each[whole] - each[collector]
+    both = each.groupby(keys, dropna=False).median().reset_index()
     both["bound"] = both.groupby(own, dropna=False)["rest"].transform("min")
     both["overhead"] = both[whole] / both["bound"]
     # Nothing can be told of work that is too short for the clock.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What the recorded data say: each claim of `results/claims.yml` with its estimate, interval, and where it is from.
 
-`results/README.md` and the blocks of the front page between marks are made of these. No number in them is typed.
+`results/README.md` and the blocks of the front page between marks are made of these. No measured number in them is typed.
 """
 
 import dataclasses
@@ -136,7 +136,7 @@ class Answer:
         return said or UNKNOWN
 
     def beside(self, *others: "Answer") -> str:
-        """Whether a minheap is less or more than each of some others, by their intervals. Searches have none."""
+        """Whether it is less or more than each of some others, by their intervals. Minheaps of searches have none."""
         known = [(each.estimate.low, each.estimate.high) for each in (self, *others) if each.estimate]
         return analysis.apart(*known) if self.estimate and len(known) > 1 else UNKNOWN
 

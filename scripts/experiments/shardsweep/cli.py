@@ -18,7 +18,7 @@ JVM at a time. Stop it when you like: the same command goes on where it stopped.
 """
 TOP_EXAMPLES = """\
 examples:
-  shardsweep sweep                          the quick preset: what it would do first: add --dry-run
+  shardsweep sweep                          the quick preset; with --dry-run it lists the points alone
   shardsweep sweep --preset full            the report's sections 4 to 6, on our lusearch
   shardsweep sweep --preset full --suite dacapobach    and on DaCapo's
   shardsweep builds                         what can be measured, and what is not built yet
@@ -397,11 +397,11 @@ def _counters(options: argparse.Namespace) -> int:
 def _repeat(first: Path, second: Path) -> int:
     from rich.console import Console
 
-    from shardsweep import analysis, presets, sweep, tables, tidy
+    from shardsweep import analysis, presets, sweep, tables
 
     if apart := presets.minheaps_apart(*(_grid_of(folder) for folder in (first, second))):
         raise UserError(f"{first} is of another grid than {second}: {apart}")
-    compared = analysis.compare_runs(*(tidy.read(folder / sweep.RESULTS) for folder in (first, second)))
+    compared = analysis.compare_runs(*(sweep.results(folder)[0] for folder in (first, second)))
     if compared.empty:
         raise UserError(f"neither {first} nor {second} has a minheap")
     apart = len(compared[~compared["agree"]])

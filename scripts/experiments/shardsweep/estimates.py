@@ -75,9 +75,14 @@ class DataSet:
         return report.commands(f"{record.RESULTS.name}/{self.name}").measured
 
     @property
+    def sittings(self) -> int:
+        """How many sweeps it is of."""
+        return self.table["sitting"].nunique()
+
+    @property
     def beside(self) -> str:
-        """What its grid is beside the preset of its name."""
-        return presets.beside(self.grid, self.name)
+        """What was measured, in all sittings, is beside the preset of its name."""
+        return presets.beside(self.grid, self.name, self.sittings)
 
     def code(self, measure: str) -> str:
         """The name in `freshness.CODE` of the code that its results of a claim's measure depend on."""

@@ -153,7 +153,7 @@ def by(table: pd.DataFrame, axis: str, fixed: str, baseline: str | None) -> list
 
 
 def across(table: pd.DataFrame, baseline: str) -> list[Figure]:
-    """Every benchmark relative to the baseline, and the geometric mean: the report's figure 1. Only the cells count
+    """Every benchmark relative to the baseline, and the geometric mean of these: the report's figure 1. Only the cells count
     that every build ran."""
     found = []
     if table["benchmark"].nunique() < 2:
@@ -163,7 +163,8 @@ def across(table: pd.DataFrame, baseline: str) -> list[Figure]:
         if ratios.empty:
             continue
         each = analysis.geometric_means(ratios, ["build", "benchmark"])
-        whole = analysis.geometric_means(ratios, ["build"]).assign(benchmark="geometric mean")
+        of_means = each.rename(columns={"geometric_mean": "ratio"})
+        whole = analysis.geometric_means(of_means, ["build"]).assign(benchmark="geometric mean")
         series = [
             Series(build, list(group["benchmark"]), _floats(group["geometric_mean"]))
             for build, group in pd.concat([each, whole]).groupby("build", sort=False)
@@ -177,11 +178,13 @@ def across(table: pd.DataFrame, baseline: str) -> list[Figure]:
 
 
 def means_by_factor(table: pd.DataFrame, baseline: str) -> list[Figure]:
-    """Geometric means over all benchmarks that every build ran, by the heap's factor."""
+    """Geometric means over the benchmarks that every build ran with every factor, by the heap's factor."""
     found = []
     factors = _factors(table)
     for metric, title, _ in METRICS[:4]:
         ratios = analysis.common(analysis.relative(table, metric, baseline).merge(factors, on=analysis.CELL))
+        of_benchmark = ratios.groupby("benchmark")["factor"].transform("nunique")
+        ratios = ratios[of_benchmark == ratios["factor"].nunique()]
         if ratios["factor"].nunique() < 2:
             continue
         means = analysis.geometric_means(ratios, ["build", "factor"])
@@ -192,7 +195,7 @@ def means_by_factor(table: pd.DataFrame, baseline: str) -> list[Figure]:
         found.append(
             Figure(
                 f"factors-{metric}",
-                f"{title} relative to {baseline}, geometric mean of all benchmarks",
+                f"{title} relative to {baseline}, geometric mean of the benchmarks with every factor",
                 AXES["factor"][0],
                 f"{title} / {baseline}",
                 series,

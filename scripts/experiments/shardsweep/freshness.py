@@ -64,9 +64,9 @@ _OF_MALLOC = (
 _HOTSPOT = "hotspot-"
 _NO_PLUGIN = tuple(f":!{path}" for path in (*_CARGO, "policy", "mmtk"))
 # What was measured: collectors with lusearch alone, in a given heap or in the least that it runs in, or with other programs too;
-# the malloc; the soak, which has other programs; jcstress, which has tests of its own.
+# the malloc; the soak, which has other programs; jcstress, which has tests of its own; the stress runs, in heaps of any size.
 COLLECTORS, MINHEAPS, PROGRAMS, MALLOC = "collectors", "minheaps", "programs", "malloc"
-SOAK, JCSTRESS = "soak", "jcstress"
+SOAK, JCSTRESS, STRESS = "soak", "jcstress", "stress"
 CODE = {
     COLLECTORS: _OF_COLLECTORS,
     MINHEAPS: _OF_COLLECTORS,
@@ -74,7 +74,11 @@ CODE = {
     MALLOC: _OF_MALLOC,
     SOAK: (*_OF_COLLECTORS, "scripts/testing/soak"),
     JCSTRESS: (*_OF_COLLECTORS, "scripts/testing/jcstress"),
+    STRESS: _OF_COLLECTORS,
 }
+# Of which the exceptions of `Unmeasured` hold.
+_IN_LEAST_HEAPS = (MINHEAPS, STRESS)
+_OF_OTHER_PROGRAMS = (PROGRAMS, SOAK, JCSTRESS, STRESS)
 
 
 class Unmeasured(BaseModel):
@@ -100,7 +104,7 @@ class Unmeasured(BaseModel):
         """Whether the malloc, or of the collectors one of these builds, or where they are not known any build, runs its code."""
         if of == MALLOC:
             return not self.nor_malloc
-        if (of == MINHEAPS and self.but_for_minheaps) or (of in (PROGRAMS, SOAK) and self.but_for_programs):
+        if (of in _IN_LEAST_HEAPS and self.but_for_minheaps) or (of in _OF_OTHER_PROGRAMS and self.but_for_programs):
             return True
         return bool(self.but_for if builds is None else self.but_for & builds)
 

@@ -124,6 +124,16 @@ class Grid(BaseModel):
         }
         return {name: experiment for name, experiment in all_of_them.items() if experiment}
 
+    def pooled(self, sittings: int) -> Self:
+        """The grid of which one sweep has as many JVMs as so many sweeps of this one."""
+        counts = {"perf_by_heap": "invocations", "perf_by_threads": "invocations", "rss": "invocations", "minheap": "repeats"}
+        found = {
+            name: one.model_copy(update={count: getattr(one, count) * sittings})
+            for name, count in counts.items()
+            if (one := getattr(self, name))
+        }
+        return self.model_copy(update=found)
+
     def builds(self) -> list[str]:
         """The builds of all experiments, each once."""
         return list(dict.fromkeys(name for experiment in self.experiments().values() for name in experiment.builds))

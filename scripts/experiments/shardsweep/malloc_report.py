@@ -39,7 +39,10 @@ def write(folder: Path, baseline: str, commands: str) -> Path:
     head += f" `{BUMP}` frees nothing and uses no memory again: it has a page fault for each page.\n"
     parts = [f"{commands}\n", head]
     for column, title, left_out in MEASURES:
-        relative = ratios(table[~table["program"].isin(left_out)], column, baseline)
+        shown = table[~table["program"].isin(left_out)]
+        if shown.empty:
+            continue
+        relative = ratios(shown, column, baseline)
         parts.append(f"## {title}\n\n" + "\n".join(_lines(relative)) + "\n")
         without = [name for name in left_out if name in set(table["program"])]
         if without:
@@ -83,6 +86,8 @@ def _goals(table: pd.DataFrame) -> str:
     lines = []
     for column, title, left_out in MEASURES:
         rows = table[~table["program"].isin(left_out)]
+        if rows.empty:
+            continue
         wide = rows.pivot(index=["program", "threads"], columns="allocator", values=column)
         if OURS in wide and rivals:
             best = wide[rivals].min(axis=1)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from shardsweep import analysis, catalog, draw, tables
-from shardsweep.errors import UserError
+from shardsweep.errors import UserError, system_said
 from shardsweep.figures import Figure, Series
 from shardsweep.files import replaced, write_whole
 
@@ -112,3 +112,5 @@ if __name__ == "__main__":
         main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
     except UserError as error:
         sys.exit(f"micro: error: {error}")
+    except OSError as error:
+        sys.exit(f"micro: error: {system_said(error)}")

@@ -28,6 +28,10 @@ def result_file(folder: Path, point: Point) -> Path:
     return folder / POINTS / f"{point.id}.json"
 
 
+# What a point says that has a factor of a minheap which no search found.
+NO_MINHEAP = "has no minheap to take"
+
+
 def sitting(folder: Path) -> str:
     """The name of the sitting that a sweep is: that of its folder."""
     return folder.resolve().name
@@ -140,7 +144,7 @@ def _multiple(folder: Path, whole: Grid, point: Point) -> int:
     found = [_minheap_in(file) for file in files if file.exists()]
     if not found or None in found:
         build = whole.experiments()[point.experiment].minheap_of
-        raise UserError(f"{build} has no minheap to take {point.factor:g} times of")
+        raise UserError(f"{build} {NO_MINHEAP} {point.factor:g} times of")
     return max(round(point.factor * statistics.median(found)), 1)
 
 

@@ -53,9 +53,9 @@ def _text(value: object) -> str:
     return ", ".join(value) or "none" if isinstance(value, list) else str(value)
 
 
-def beside(measured: Grid, name: str) -> str:
-    """What a grid is beside the preset of that name: the same, a part of it, or something else, and why."""
-    found = differences(measured, grid.preset(name))
+def beside(measured: Grid, name: str, sittings: int = 1) -> str:
+    """What so many sweeps of a grid are beside the preset of that name: the same, a part of it, or something else, and why."""
+    found = differences(measured.pooled(sittings), grid.preset(name))
     if not found:
         return "the same"
     return f"{'a part of it' if all(one.less for one in found) else 'differs'}: {_texts(found)}"

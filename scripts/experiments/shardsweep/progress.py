@@ -15,7 +15,9 @@ from shardsweep import point
 from shardsweep.errors import UserError
 from shardsweep.grid import Point
 
-POLL_SECONDS = 0.5
+# Each look, and each drawing, costs a little of the processors on which the points are timed.
+POLL_SECONDS = 5
+DRAWINGS_PER_SECOND = 1
 # How often a line is printed where there is no terminal to draw on.
 PLAIN_SECONDS = 60
 # How a job's own line begins.
@@ -35,10 +37,13 @@ def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )  # fmt: skip
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    bar = Progress(
+        *columns, console=console, disable=not console.is_terminal, refresh_per_second=DRAWINGS_PER_SECOND
+    )
+    with bar:
         task = bar.add_task("starting", total=len(points), completed=already, left="")
         while True:
-            ended = process.poll() is not None
+            ended = _ended(process)
             without = unmeasured(folder, without)
             waiting = [each for each in without if not failure(folder, each)]
             done = len(points) - len(without)
@@ -54,7 +59,15 @@ def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None
                 console.print(f"{done} of {len(points)} points; {current}; {left}", highlight=False)
             if ended:
                 return
-            time.sleep(POLL_SECONDS)
+
+
+def _ended(process: subprocess.Popen) -> bool:
+    """Whether the process has ended before it is time for another look."""
+    try:
+        process.wait(POLL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 class Numbers:

@@ -69,7 +69,8 @@ def _grid(folders: list[Path]) -> grid.Grid:
 
 
 def _check_ended(folder: Path, whole: grid.Grid) -> None:
-    """Raises UserError while there are points that are neither measured nor have failed; tells which have failed."""
+    """Raises UserError while there are points that are to be measured, or have failed; but for those that cannot be measured,
+    as their minheap is none, which it tells."""
     if sweep.is_recorded(folder):
         return
     points = grid.points(whole)
@@ -78,7 +79,9 @@ def _check_ended(folder: Path, whole: grid.Grid) -> None:
     if waiting:
         raise UserError(f"{folder} is not at its end: {len(waiting)} of {len(points)} points are to be measured yet")
     for name, why in failures.items():
-        print(f"shardsweep: {folder}: {name} has failed: {why}", file=sys.stderr)
+        if point.NO_MINHEAP not in why:
+            raise UserError(f"{folder}: {name} has failed: {why}: run the sweep again, which measures what has no result")
+        print(f"shardsweep: {folder}: {name} cannot be measured: {why}", file=sys.stderr)
 
 
 def _pooled(folders: list[Path]) -> tuple[pd.DataFrame, list[dict]]:

@@ -99,9 +99,20 @@ def plot(data: pd.DataFrame, file: Path) -> None:
     draw.save(figure, file.with_suffix(""), dpi=100)
 
 
+def read(file: Path) -> pd.DataFrame:
+    """The samples. Raises UserError where there is none."""
+    try:
+        data = pd.read_csv(file)
+    except pd.errors.EmptyDataError:
+        data = pd.DataFrame()
+    if data.empty:
+        raise UserError(f"{file} has no sample")
+    return data
+
+
 def main(file: Path) -> int:
     """Prints a line for each subject. Returns 1 if one rises."""
-    data = pd.read_csv(file)
+    data = read(file)
     plot(data, file)
     verdicts = [judge(data["seconds"], data[column], title) for column, title in SUBJECTS.items()]
     for verdict in verdicts:

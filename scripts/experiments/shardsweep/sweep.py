@@ -115,7 +115,7 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
     with locked(folder, "sweep") as held:
         suites = [experiment.suite for experiment in whole.experiments().values()]
         machine.record(folder / MACHINE, whole.builds(), suites, probe.settings())
-        _forget_failures(folder, points)
+        waiting = _forget_failures(folder, points)
         # To jobs that run elsewhere, Snakemake sends only what is in its working directory.
         shutil.copyfile(WORKFLOW / "Snakefile", folder / "Snakefile")
         command = _snakemake(folder, profile, processors)
@@ -133,7 +133,7 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
                 if not isinstance(error, KeyboardInterrupt):
                     raise
                 raise UserError(f"interrupted; the same command goes on where it stopped, in {folder}") from None
-        if process.returncode != 0 and not any(progress.job_log(folder, each).exists() for each in points):
+        if process.returncode != 0 and not any(progress.job_log(folder, each).exists() for each in waiting):
             said = last_said(log.read_text(errors="replace"))
             raise UserError(f"the workflow ended before any point was begun: {said} (the whole log is {log})")
         # Where no point could be measured, Snakemake has removed it: the folder is not of recorded results for that.
@@ -144,10 +144,13 @@ def run(folder: Path, profile: str, processors: int | None = None) -> bool:
     return not left
 
 
-def _forget_failures(folder: Path, points: list[Point]) -> None:
-    """Removes the logs of the jobs that an earlier run has begun in vain: none of them says how they end this time."""
-    for each in progress.unmeasured(folder, points):
+def _forget_failures(folder: Path, points: list[Point]) -> list[Point]:
+    """Removes the logs of the jobs that an earlier run has begun in vain: none of them says how they end this time. Returns the
+    points that have no result."""
+    waiting = progress.unmeasured(folder, points)
+    for each in waiting:
         progress.job_log(folder, each).unlink(missing_ok=True)
+    return waiting
 
 
 def _stop(process: subprocess.Popen) -> None:

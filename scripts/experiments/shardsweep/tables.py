@@ -253,8 +253,8 @@ def without(rows: pd.DataFrame, metric: str) -> list[str]:
 def _how_to_read(metric: str, samples: pd.Series) -> str:
     of = "whole runs of the JVM" if metric == "resident.peak" else "the timed iteration"
     note = (
-        f"Medians of {of}; low and high: {analysis.CONFIDENCE:.0%} intervals, of medians by order statistics, of ratios "
-        "by bootstrap over the invocations that both builds have. "
+        f"Medians of {of}; low and high: intervals of at least {analysis.CONFIDENCE:.0%} of medians, by order statistics, and of "
+        f"{analysis.CONFIDENCE:.0%} of ratios, by bootstrap over the invocations that both builds have. "
     )
     # One sample has no interval at all.
     if samples.between(2, analysis.FEW - 1).any():
@@ -265,7 +265,7 @@ def _how_to_read(metric: str, samples: pd.Series) -> str:
             "of cases. "
         )
     return note + (
-        "A build without a row at a heap size could not run there. Verdicts are of the interval of the ratio: equal if "
+        "A build without a row at a heap size has no run there that passed. Verdicts are of the interval of the ratio: equal if "
         f"all of it is within {analysis.MARGIN:.0%}; fewer than six invocations are {analysis.TOO_FEW} for one. Their interval "
         "is a range, which holds the ratio as often as is said beside it."
     )

@@ -8,7 +8,7 @@ from 0 (for a minheap: the repeat); `iteration` counted from 1 (0 for the whole 
 `unit`. A `value` is empty where the measurement was tried and gave none; other rows say why.
 
 Where a row is from: `sitting`, the name of the sweep's folder, once it is recorded below `results/`; `commit`, of which
-the plugin is, or for HotSpot's collectors the checkout; `processor`, its name, family and model; `jar`, the first digits
+the plugin is, or for HotSpot's collectors the JVM; `processor`, its name, family and model; `jar`, the first digits
 of the benchmark's SHA-256. Tables of earlier versions lack these.
 """
 

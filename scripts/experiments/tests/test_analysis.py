@@ -123,6 +123,10 @@ def test_factors_have_figures_of_their_own():
     table = tidy.frame([each for each in rows if (each["build"], each["heap"]) != ("b", 20)])
     (found,) = figures.means_by_factor(table, "a")
     assert [(each.name, each.x, each.y) for each in found.series] == [("a", [2, 4], [1, 1]), ("b", [2, 4], [0.5, 1])]
+    assert [(each.x, each.y) for each in figures.across(table, "a")[0].series] == [
+        (["lusearch", "xalan", "geometric mean"], [1, 1, 1]),
+        (["lusearch", "xalan", "geometric mean"], [1, pytest.approx(0.5**0.5), pytest.approx(0.5**0.25)]),
+    ], "xalan has two cells, and counts once"
     drawn = figures.by(table[table["benchmark"] == "xalan"], "factor", "threads", "a")
     assert [(each.x_label, each.series[0].x) for each in drawn] == [("heap as a multiple of the minheap", [2, 4])] * 2
 
@@ -148,6 +152,17 @@ def test_the_lower_bound_is_the_best_of_any_build_and_heap_without_pauses():
     (table,) = tables.overheads(tidy.frame(rows))
     assert table.rows[0] == ["lusearch", "24", "10", "a", "2.000"]
     assert tables.overheads(tidy.frame([row("a", 10, 100)])) == []
+
+
+def test_the_lower_bound_is_of_what_each_jvm_has_without_its_pauses():
+    rows = [
+        row("a", 10, value, metric=metric, invocation=invocation)
+        for invocation, (total, pauses) in enumerate([(100, 0), (110, 30), (130, 5)])
+        for metric, value in (("time.total", total), ("time.collector", pauses))
+    ]
+    (found,) = analysis.lower_bound_overhead(tidy.frame(rows), "time.total", "time.collector").itertuples()
+    # Without pauses 100, 80 and 125; of the medians the difference would be 105.
+    assert found.overhead == pytest.approx(1.1)
 
 
 def test_median_interval_holds_the_truth_and_narrows_with_more_samples():
@@ -344,6 +359,7 @@ def run_of(minheap, table, folder):
     folder.mkdir()
     (folder / "grid.yml").write_text(grid.dump(grid.check({"minheap": minheap}, "here")))
     tidy.write(table, folder / "results.csv")
+    (folder / "notes.json").write_text("[]")
 
 
 def test_runs_of_different_grids_are_not_compared(tmp_path, capsys):

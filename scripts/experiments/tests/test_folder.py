@@ -462,3 +462,16 @@ def test_plugins_of_a_grid_file(tmp_path, capsys):
     there = "chopin, chopin-minheap, defaults, full, latency, memory, minheap, pauses, plans, programs, quick, small-heaps, time"
     said = f"shardsweep: no preset huge: there are {there}; --grid takes a file\n"
     assert capsys.readouterr().err == said
+
+
+def test_a_resumed_sweep_whose_workflow_does_not_start_says_so(tmp_path, wanted, monkeypatch):
+    folder = tmp_path / "out"
+    sweep.prepare(folder, wanted)
+    done = grid.points(wanted)[0]
+    for file in (point.result_file(folder, done), progress.job_log(folder, done)):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('{"rows": [], "notes": []}')
+    monkeypatch.setattr(machine, "record", lambda *_: None)
+    monkeypatch.setattr(sweep, "_snakemake", lambda *_: ["sh", "-c", "echo the profile is broken; exit 1"])
+    with pytest.raises(UserError, match="^the workflow ended before any point was begun: the profile is broken "):
+        sweep.run(folder, "local")

@@ -70,12 +70,13 @@ def test_commits_that_nothing_measured_runs_make_no_result_stale(repository):
     freshness.state.cache_clear()
     assert repository.state(measured) == repository.state(measured, MALLOC) == "fresh"
     repository.listed[:] = [freshness.Unmeasured(commit=other, why="a program", but_for_programs=True)]
-    states = [repository.state(measured, of) for of in (COLLECTORS, PROGRAMS, SOAK)]
-    assert states == ["fresh", "stale", "stale"], "lusearch does not run it"
+    others = (PROGRAMS, SOAK, JCSTRESS, freshness.STRESS)
+    states = [repository.state(measured, of) for of in (COLLECTORS, *others)]
+    assert states == ["fresh", *["stale"] * len(others)], "lusearch does not run it"
     repository.listed[:] = [freshness.Unmeasured(commit=other, why="before an OutOfMemoryError", but_for_minheaps=True)]
     freshness.state.cache_clear()
-    states = [repository.state(measured, of) for of in (COLLECTORS, MINHEAPS, PROGRAMS)]
-    assert states == ["fresh", "stale", "fresh"], "what runs in a heap that is large enough does not run it"
+    states = [repository.state(measured, of) for of in (COLLECTORS, MINHEAPS, freshness.STRESS, PROGRAMS)]
+    assert states == ["fresh", "stale", "stale", "fresh"], "what runs in a heap that is large enough does not run it"
     repository.commit("policy/notes.md")
     assert repository.state(measured) == "fresh"
     repository.write("policy/measured.rs", "not committed")

@@ -101,6 +101,13 @@ def test_what_a_table_leaves_out_is_said_and_what_runs_side_by_side_has_one_more
     assert "larson" not in processor.split("\n\n")[1]
 
 
+def test_a_program_that_a_table_leaves_out_may_be_the_only_one(measure):
+    run, folder = measure
+    assert run("--programs", "xmalloc-test", "--threads", "1", "--rounds", "1", "--baseline", "glibc", "glibc=") == 0
+    tables = (folder / "tables.md").read_text()
+    assert "| xmalloc-test | 1 | 1.00 |" in tables and "Peak resident memory" not in tables
+
+
 def test_stops_after_its_time(measure, capsys):
     run, folder = measure
     arguments = ("--programs", "cfrac", "--threads", "1", "--rounds", "1", "--baseline", "glibc", "glibc=")

@@ -86,9 +86,14 @@ def test_a_sweep_that_is_not_at_its_end_is_refused(tmp_path, capsys):
             record.record("minheap", [folder], tmp_path / "results")
     assert not (tmp_path / "results").exists()
     log.write_text("shardsweep: the disk is full\n")
-    record.record("minheap", [folder], tmp_path / "results")
     failed = grid.points(GRID)[1].id
-    assert capsys.readouterr().err == f"shardsweep: {folder}: {failed} has failed: the disk is full\n"
+    with pytest.raises(UserError, match=f"one: {failed} has failed: the disk is full: run the sweep again"):
+        record.record("minheap", [folder], tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+    log.write_text("shardsweep: ms-64k has no minheap to take 2 times of\n")
+    record.record("minheap", [folder], tmp_path / "results")
+    why = "ms-64k has no minheap to take 2 times of"
+    assert capsys.readouterr().err == f"shardsweep: {folder}: {failed} cannot be measured: {why}\n"
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,13 @@ def test_a_file_is_judged_and_plotted(tmp_path, capsys):
     assert (tmp_path / "soak.svg").stat().st_size > 1000
 
 
+@pytest.mark.parametrize("text", ["", "seconds,heap_kib\n"])
+def test_a_file_without_a_sample_is_refused(tmp_path, text):
+    (tmp_path / "soak.csv").write_text(text)
+    with pytest.raises(UserError, match=r"soak\.csv has no sample"):
+        soak.main(tmp_path / "soak.csv")
+
+
 def test_where_samples_are_missing_the_process_was_stopped(tmp_path, capsys):
     seconds = [*range(0, 100, 2), *range(190, 300, 2), *range(330, 400, 2)]
     data = pd.DataFrame({column: [1.0] * len(seconds) for column in soak.SUBJECTS})
