@@ -473,5 +473,5 @@ def test_a_resumed_sweep_whose_workflow_does_not_start_says_so(tmp_path, wanted,
         file.write_text('{"rows": [], "notes": []}')
     monkeypatch.setattr(machine, "record", lambda *_: None)
     monkeypatch.setattr(sweep, "_snakemake", lambda *_: ["sh", "-c", "echo the profile is broken; exit 1"])
-    with pytest.raises(UserError, match="^the workflow ended before any point was begun: the profile is broken "):
+    with pytest.raises(UserError, match=r"^the workflow ended before any point was begun: the profile is broken "):
         sweep.run(folder, "local")
