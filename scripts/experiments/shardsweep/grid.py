@@ -126,7 +126,12 @@ class Grid(BaseModel):
 
     def pooled(self, sittings: int) -> Self:
         """The grid of which one sweep has as many JVMs as so many sweeps of this one."""
-        counts = {"perf_by_heap": "invocations", "perf_by_threads": "invocations", "rss": "invocations", "minheap": "repeats"}
+        counts = {
+            "perf_by_heap": "invocations",
+            "perf_by_threads": "invocations",
+            "rss": "invocations",
+            "minheap": "repeats",
+        }
         found = {
             name: one.model_copy(update={count: getattr(one, count) * sittings})
             for name, count in counts.items()

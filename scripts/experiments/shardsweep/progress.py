@@ -37,9 +37,7 @@ def follow(folder: Path, points: list[Point], process: subprocess.Popen) -> None
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )  # fmt: skip
-    bar = Progress(
-        *columns, console=console, disable=not console.is_terminal, refresh_per_second=DRAWINGS_PER_SECOND
-    )
+    bar = Progress(*columns, console=console, disable=not console.is_terminal, refresh_per_second=DRAWINGS_PER_SECOND)
     with bar:
         task = bar.add_task("starting", total=len(points), completed=already, left="")
         while True:

@@ -80,7 +80,9 @@ def _check_ended(folder: Path, whole: grid.Grid) -> None:
         raise UserError(f"{folder} is not at its end: {len(waiting)} of {len(points)} points are to be measured yet")
     for name, why in failures.items():
         if point.NO_MINHEAP not in why:
-            raise UserError(f"{folder}: {name} has failed: {why}: run the sweep again, which measures what has no result")
+            raise UserError(
+                f"{folder}: {name} has failed: {why}: run the sweep again, which measures what has no result"
+            )
         print(f"shardsweep: {folder}: {name} cannot be measured: {why}", file=sys.stderr)
 
 

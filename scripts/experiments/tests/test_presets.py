@@ -33,7 +33,9 @@ def beside(tmp_path, monkeypatch):
 
 def test_sweeps_of_a_part_are_the_preset_together(beside):
     whole = grid.preset("all")
-    part = grid.check({"perf-by-heap": {**PRESET["perf-by-heap"], "invocations": 10}, "minheap": PRESET["minheap"]}, "here")
+    part = grid.check(
+        {"perf-by-heap": {**PRESET["perf-by-heap"], "invocations": 10}, "minheap": PRESET["minheap"]}, "here"
+    )
     assert presets.beside(part, "all") == "a part of it: invocations 10 in place of 20 (perf-by-heap)"
     assert part.pooled(2).perf_by_heap == whole.perf_by_heap
     assert presets.beside(part, "all", 2) == "differs: repeats 2 in place of 1 (minheap)"

@@ -116,6 +116,7 @@ def test_the_script_leaves_what_it_ran_on(checkout, tmp_path):
         path = tmp_path / "build" / "jdk" / "lib" / f"{file}.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps({"source_revision": revision}))
+        path.with_suffix(".so").touch()
     for plugin, revision in (("ms-64k", "2" * 40), ("none", "1" * 40)):
         done = call(script, "0.1", PLUGIN=plugin)
         assert done.returncode == 0, done.stderr
