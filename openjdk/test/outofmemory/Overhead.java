@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary Where each collection frees next to nothing, an allocation fails by the limit of the collections' overhead, unless that is turned off.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "ms-.*" | vm.opt.ThirdPartyHeapPlugin ~= ".*libmmtk_ms-.*"
  * @library /lib
  * @run main/othervm -Xms32m -Xmx32m Overhead limit
  * @run main/othervm -Xms32m -Xmx32m -XX:-UseGCOverheadLimit Overhead none
