@@ -16,10 +16,12 @@ import java.util.List;
 
 public class Overhead {
     private static final int BYTES = 1000;
-    /** What is free for the program, in objects. */
-    private static final int FREE = 16;
+    /** What is free for the program, in objects: well below GCHeapFreeLimit percent of the heap. */
+    private static final int FREE = 200;
+    /** Asks for the number of collections so seldom that collections take nearly all of the time. */
+    private static final int ALLOCATIONS = 100 * FREE;
     /** Many more than the limit needs. */
-    private static final int COLLECTIONS = 100;
+    private static final int COLLECTIONS = 1000;
 
     static volatile Object sink;
 
@@ -35,7 +37,7 @@ public class Overhead {
         String said = "none";
         try {
             for (long end = Heap.collections() + COLLECTIONS; Heap.collections() < end; ) {
-                for (int i = 0; i < FREE; i++) {
+                for (int i = 0; i < ALLOCATIONS; i++) {
                     sink = new byte[BYTES];
                 }
             }
