@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary Where each collection frees next to nothing, an allocation fails by the limit of the collections' overhead, unless that is turned off.
+ * @summary Where each collection frees next to nothing and they take half of the time, as GCTimeLimit says, an allocation fails by the limit of the collections' overhead, unless that is turned off.
  * @requires vm.opt.ThirdPartyHeapPlugin ~= "ms-.*" | vm.opt.ThirdPartyHeapPlugin ~= ".*libmmtk_ms-.*"
  * @library /lib
- * @run main/othervm -Xms32m -Xmx32m Overhead limit
- * @run main/othervm -Xms32m -Xmx32m -XX:-UseGCOverheadLimit Overhead none
+ * @run main/othervm -Xms32m -Xmx32m -XX:GCTimeLimit=50 Overhead limit
+ * @run main/othervm -Xms32m -Xmx32m -XX:GCTimeLimit=50 -XX:-UseGCOverheadLimit Overhead none
  */
 
 import heap.Check;
@@ -18,7 +18,7 @@ public class Overhead {
     private static final int BYTES = 1000;
     /** What is free for the program, in objects: well below GCHeapFreeLimit percent of the heap. */
     private static final int FREE = 200;
-    /** Asks for the number of collections so seldom that collections take nearly all of the time. */
+    /** The program asks for the number of collections so seldom that this takes next to no time. */
     private static final int ALLOCATIONS = 100 * FREE;
     /** Many more than the limit needs. */
     private static final int COLLECTIONS = 1000;
