@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary Where each collection frees next to nothing and they take half of the time, as GCTimeLimit says, an allocation fails by the limit of the collections' overhead, unless that is turned off.
+ * @summary Where each collection is of the whole heap and frees next to nothing, and they take the part of the time that GCTimeLimit says, an
+ *          allocation fails by the limit of the collections' overhead, unless that is turned off.
  * @requires vm.opt.ThirdPartyHeapPlugin ~= "ms-.*" | vm.opt.ThirdPartyHeapPlugin ~= ".*libmmtk_ms-.*"
  * @library /lib
- * @run main/othervm -Xms32m -Xmx32m -XX:GCTimeLimit=50 Overhead limit
- * @run main/othervm -Xms32m -Xmx32m -XX:GCTimeLimit=50 -XX:-UseGCOverheadLimit Overhead none
+ * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms32m -Xmx32m -XX:GCTimeLimit=50 Overhead limit
+ * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms32m -Xmx32m -XX:GCTimeLimit=50 -XX:-UseGCOverheadLimit Overhead none
  */
 
 import heap.Check;
