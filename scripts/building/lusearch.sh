@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Builds build/lusearch.jar from benchmarks/; does nothing when it is there and no source has changed.
+# Usage: lusearch.sh [--check]     (--check: builds nothing; whether it is so is the exit code)
 set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
@@ -22,6 +23,7 @@ stamp() { printf '%s\n%s\n' "$1" "$(sha256sum <"$JAR")"; }
 current() { [[ -f $JAR && -f $STAMP ]] && stamp "$(sources)" | cmp -s - "$STAMP"; }
 
 current && exit 0
+[[ ${1:-} != --check ]] || exit 1
 need_packages maven openjdk-17-jdk-headless
 lock lusearch
 # Another run may have built it while this one waited.

@@ -269,6 +269,16 @@ def jar(suite: str, to_be_built: bool = False) -> Path:
     return suites[suite].path
 
 
+def check_own_jar(jar: Path) -> None:
+    """Raises UserError where a jar is the one that `make lusearch` makes, and of other sources than the checkout has: results are
+    taken to be of these."""
+    if str(jar) != PATHS["LUSEARCH_JAR"]:
+        return
+    script = ROOT / "scripts" / "building" / "lusearch.sh"
+    if subprocess.run([script, "--check"], check=False).returncode:
+        raise UserError(f"{jar} is not of the sources in benchmarks: make lusearch")
+
+
 def check_benchmarks(suite: str, names: list[str], size: str | None) -> None:
     """Raises UserError for a benchmark that the jar of a suite does not list, or a size that it refuses. Of a jar that is not
     there, or a JVM, the names are those of `configs/suites.yml`; a jar that lists nothing has whatever is asked for."""

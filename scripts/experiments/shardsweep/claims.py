@@ -44,21 +44,22 @@ class Section(BaseModel):
 @dataclass(frozen=True)
 class Source:
     """Where numbers are from: the data set, the name in `freshness.CODE` of the code that they depend on, how it was measured, of
-    which commits of each build, and on which processors."""
+    which commits of each build, by checkouts of which commits, and on which processors."""
 
     data: DataSet
     code: str
     protocol: str
     measured: frozenset[tuple[str, str]]
+    checkouts: frozenset[str]
     processors: frozenset[str]
 
     @property
     def origin(self) -> freshness.Origin:
-        """Commits and processors as text, and whether the commits are fresh. Each is judged by the builds that were measured
+        """Commits and processors as text, and whether all is fresh. Each commit is judged by the builds that were measured
         at it: where they differ, those that are not fresh are named."""
         states = {}
         for build, commit in self.measured:
-            states.setdefault(freshness.state(commit, self.code, frozenset([build])), set()).add(build)
+            states.setdefault(self._state(build, commit), set()).add(build)
         whole = freshness.origin(
             {commit for _, commit in self.measured},
             self.processors,
@@ -66,6 +67,15 @@ class Source:
             frozenset(build for build, _ in self.measured),
         )
         return dataclasses.replace(whole, state=_told(states) or whole.state)
+
+    def _state(self, build: str, commit: str) -> str:
+        """Whether both the build and the checkouts that have run it are fresh."""
+        of = self.code, frozenset([build])
+        if not self.checkouts:
+            return freshness.state(commit, *of)
+        states = {freshness.state(each, *of, freshness.OF_CHECKOUT) for each in self.checkouts}
+        states.add(freshness.state(commit, *of, freshness.OF_BUILD))
+        return states.pop() if len(states) == 1 else freshness.STALE
 
 
 def _told(states: dict[str, set[str]]) -> str:
@@ -176,6 +186,7 @@ class Results:
             data.code(claim.measure),
             protocol(claim, data.grid),
             frozenset(measured),
+            frozenset(data.checkouts[each] for each in used["sitting"].dropna().unique() if each in data.checkouts),
             frozenset(used["processor"].dropna()),
         )
         return Answer(key, text, claim.digits, found, source)
@@ -208,7 +219,7 @@ class Results:
         found = [source for each in self._answers(claims) if (source := each.source)]
         if not found:
             return None
-        sets = zip(*((one.measured, one.processors) for one in found), strict=True)
+        sets = zip(*((one.measured, one.checkouts, one.processors) for one in found), strict=True)
         return Source(found[0].data, found[0].code, found[0].protocol, *(frozenset().union(*each) for each in sets))
 
     def slow(self, *claims: str, builds: Iterable[str] = ()) -> str:

@@ -66,6 +66,7 @@ class DataSet:
 
     def __init__(self, results: Path, name: str):
         self.name = name
+        self._folder = results / name
         self.table, _ = sweep.results(results / name)
         self.grid = grid.load(results / name / point.GRID_FILE)
 
@@ -73,6 +74,11 @@ class DataSet:
     def command(self) -> str:
         """What measures it."""
         return report.commands(f"{record.RESULTS.name}/{self.name}").measured
+
+    @cached_property
+    def checkouts(self) -> dict[str, str]:
+        """The commits of the checkouts that have run its builds, by sitting."""
+        return sweep.read_machine(self._folder).get("sittings", {})
 
     @property
     def sittings(self) -> int:

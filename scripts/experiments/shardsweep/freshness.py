@@ -35,6 +35,8 @@ _NO_COLLECTOR = (
 _CARGO = ("Cargo.toml", "Cargo.lock")
 # Of policy/src, what the malloc is made of.
 POLICY_OF_MALLOC = ("config", "lib", "marks", "pages", "prefetch", "size_class", "sync", *ONLY_MALLOC)
+# The programs, and how they are run.
+_RUN = ("benchmarks/**", "configs/*.yml", "scripts/experiments/shardsweep/launch.py")
 # What results depend on, by what was measured: a commit that differs from the checkout in one of these has other code.
 # Presets are not among them: a data set has the grid that it was measured by.
 _OF_COLLECTORS = (
@@ -42,10 +44,8 @@ _OF_COLLECTORS = (
     "policy",
     "mmtk",
     "openjdk",
-    "benchmarks",
-    ":(glob)configs/*.yml",
+    *(f":(glob){path}" for path in _RUN),
     "scripts/building",
-    "scripts/experiments/shardsweep/launch.py",
     *_NO_CODE,
     *_NO_COLLECTOR,
 )
@@ -79,6 +79,10 @@ CODE = {
 # Of which the exceptions of `Unmeasured` hold.
 _IN_LEAST_HEAPS = (MINHEAPS, STRESS)
 _OF_OTHER_PROGRAMS = (PROGRAMS, SOAK, JCSTRESS, STRESS)
+
+
+# A build is of one commit, and the checkout that has run it of another: each says something of a part of the code.
+WHOLE, OF_BUILD, OF_CHECKOUT = "whole", "of the build", "of the checkout"
 
 
 class Unmeasured(BaseModel):
@@ -152,12 +156,13 @@ def shown(revision: str) -> str:
 
 
 @cache
-def state(commit: str, of: str = COLLECTORS, builds: frozenset[str] | None = None) -> str:
-    """Whether what results of some builds depend on is that of the checkout, but for unmeasured commits: `fresh` or `stale`;
-    `stale` too where git does not know the commit, as with a tree that no commit has. An unknown commit has an unknown state."""
+def state(commit: str, of: str = COLLECTORS, builds: frozenset[str] | None = None, part: str = WHOLE) -> str:
+    """Whether what results of some builds depend on, or a part of it, is that of the checkout, but for unmeasured commits: `fresh`
+    or `stale`; `stale` too where git does not know the commit, as with a tree that no commit has. An unknown commit has an unknown
+    state."""
     if commit == UNKNOWN:
         return UNKNOWN
-    paths = _paths(of, builds)
+    paths = _paths(of, builds, part)
     if "-dirty" in commit or _git("diff", "--quiet", "HEAD", paths=paths) is None:
         return STALE
     since = _git("log", "--format=%H", f"{commit}...HEAD", paths=paths)
@@ -165,8 +170,15 @@ def state(commit: str, of: str = COLLECTORS, builds: frozenset[str] | None = Non
     return STALE if since is None or set(since.split()) - without else FRESH
 
 
-def _paths(of: str, builds: frozenset[str] | None) -> tuple[str, ...]:
-    """What results of some builds depend on."""
+def _paths(of: str, builds: frozenset[str] | None, part: str) -> tuple[str, ...]:
+    """What results of some builds depend on, or that part of it."""
+    if part == OF_CHECKOUT:
+        return (*(f":(glob){path}" for path in _RUN), *_NO_CODE)
+    whole = _whole(of, builds)
+    return (*whole, *(f":(exclude,glob){path}" for path in _RUN)) if part == OF_BUILD else whole
+
+
+def _whole(of: str, builds: frozenset[str] | None) -> tuple[str, ...]:
     has_plugin = of == MALLOC or not builds or any(not build.startswith(_HOTSPOT) for build in builds)
     return CODE[of] if has_plugin else (*CODE[of], *_NO_PLUGIN)
 

@@ -63,7 +63,9 @@ def available(wanted: Grid, to_be_built: bool = False) -> tuple[Grid, list[str]]
     missing = {build.name: build.missing for build in catalog.choose(wanted.builds()) if build.missing and not built}
     possible, lines = grid.without(wanted, missing)
     for experiment in possible.experiments().values():
-        catalog.jar(experiment.suite, to_be_built)
+        jar = catalog.jar(experiment.suite, to_be_built)
+        if not to_be_built:
+            catalog.check_own_jar(jar)
         catalog.check_benchmarks(experiment.suite, experiment.benchmarks, experiment.size)
         catalog.check_modifiers(experiment.modifiers, catalog.choose(experiment.builds))
     return possible, lines

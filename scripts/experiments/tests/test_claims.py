@@ -166,6 +166,17 @@ def test_where_some_builds_are_stale_they_are_named(tmp_path, results, monkeypat
         assert source.origin.state == said
 
 
+def test_a_build_is_stale_where_the_checkout_is_that_has_run_it(tmp_path, results, monkeypatch):
+    rows = [{**each, "sitting": place} for place in ("one", "two") for each in times("ms-64k", [100.0])]
+    data_set(tmp_path / "some", TIMES, rows)
+    file = tmp_path / "some" / "machine.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "sittings": {"one": "1" * 40, "two": "2" * 40}}))
+    source = results(claim("median", metric="time.total")).answers["a-ms-64k"].source
+    for stale, said in (((), "fresh"), ((COMMIT,), "stale"), (("2" * 40,), "stale")):
+        monkeypatch.setattr(freshness, "state", lambda commit, *_, old=stale: "stale" if commit in old else "fresh")
+        assert source.origin.state == said
+
+
 def test_ratios_are_of_medians_and_have_a_verdict(tmp_path, results):
     slow = [1100.0, 1110, 1090, 1105, 1095, 1100]
     data_set(tmp_path / "some", TIMES, [*times("ms-64k", np.array(slow[::-1]) / 1.1), *times("ms-4k", slow)])

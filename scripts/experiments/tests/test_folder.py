@@ -475,3 +475,21 @@ def test_a_resumed_sweep_whose_workflow_does_not_start_says_so(tmp_path, wanted,
     monkeypatch.setattr(sweep, "_snakemake", lambda *_: ["sh", "-c", "echo the profile is broken; exit 1"])
     with pytest.raises(UserError, match=r"^the workflow ended before any point was begun: the profile is broken "):
         sweep.run(folder, "local")
+
+
+def test_a_jar_of_other_sources_is_refused(tmp_path, monkeypatch, checkout):
+    built = "mkdir -p dist/target; echo built >dist/target/lusearch.jar"
+    call = checkout(["scripts/building/lusearch.sh"], {"tools/mvn": f"cd {tmp_path}/benchmarks; {built}"})
+    jar = tmp_path / "build" / "lusearch.jar"
+    monkeypatch.setattr(catalog, "ROOT", tmp_path)
+    monkeypatch.setitem(catalog.PATHS, "LUSEARCH_JAR", str(jar))
+    (tmp_path / "benchmarks").mkdir()
+    for source in ("one", "two"):
+        (tmp_path / "benchmarks" / "Source.java").write_text(source)
+        with pytest.raises(UserError, match=r"lusearch\.jar is not of the sources in benchmarks: make lusearch"):
+            catalog.check_own_jar(jar)
+        done = call("scripts/building/lusearch.sh", SHARDSWEEP_CACHE=str(tmp_path / "cache"))
+        assert done.returncode == 0, done.stderr
+        catalog.check_own_jar(jar)
+    (tmp_path / "benchmarks" / "Source.java").write_text("three")
+    catalog.check_own_jar(tmp_path / "bench.jar")

@@ -128,6 +128,23 @@ def test_a_result_is_stale_where_what_it_depends_on_has_changed(repository, chan
     assert {of for of in (*OF_COLLECTORS, MALLOC) if repository.state(measured, of) == "stale"} == stale
 
 
+def test_programs_are_of_the_checkout_and_plugins_of_their_commit(repository):
+    built = repository.commit("policy/measured.rs")
+    ran = repository.commit("benchmarks/measured.java")
+    repository.commit("README.md")
+    states = {
+        (commit, part): freshness.state(commit, COLLECTORS, None, part)
+        for commit in (built, ran)
+        for part in (freshness.WHOLE, freshness.OF_BUILD, freshness.OF_CHECKOUT)
+    }
+    stale = {key for key, state in states.items() if state == "stale"}
+    assert stale == {(built, freshness.WHOLE), (built, freshness.OF_CHECKOUT)}
+    freshness.state.cache_clear()
+    repository.commit("configs/base.yml")
+    assert freshness.state(ran, COLLECTORS, None, freshness.OF_BUILD) == "fresh"
+    assert freshness.state(ran, COLLECTORS, None, freshness.OF_CHECKOUT) == "stale"
+
+
 def test_the_malloc_is_made_of_the_files_of_the_policy_that_it_uses():
     source = catalog.ROOT / "policy" / "src"
     used, left = {"lib"}, sorted((source / "malloc").glob("*.rs"))
