@@ -157,9 +157,9 @@ def shown(revision: str) -> str:
 
 @cache
 def state(commit: str, of: str = COLLECTORS, builds: frozenset[str] | None = None, part: str = WHOLE) -> str:
-    """Whether what results of some builds depend on, or a part of it, is that of the checkout, but for unmeasured commits: `fresh`
-    or `stale`; `stale` too where git does not know the commit, as with a tree that no commit has. An unknown commit has an unknown
-    state."""
+    """Whether what results of some builds depend on, or a part of it, is as in the checkout, but for unmeasured commits: `fresh`
+    or `stale`; `stale` too where git does not know the commit, as with a tree that no commit has. An unknown commit has an
+    unknown state."""
     if commit == UNKNOWN:
         return UNKNOWN
     paths = _paths(of, builds, part)
