@@ -173,7 +173,7 @@ def _snakemake(folder: Path, profile: str, processors: int | None) -> list[str]:
     # On a cluster a job has as many processors as it asks for, and no more.
     threads = ("--set-threads", f"measure={processors}") if processors else ()
     return [
-        *(sys.executable, "-m", "snakemake"),
+        *(sys.executable, "-m", "snakemake" if _cluster(profile) else "shardsweep.scheduler"),
         *("--snakefile", str(folder / "Snakefile"), "--directory", str(folder)),
         *("--profile", str(profile_folder(profile))),
         # Where a profile has a storage provider, what a job makes goes there: to where it would be without one.
@@ -186,13 +186,19 @@ def _snakemake(folder: Path, profile: str, processors: int | None) -> list[str]:
     ]
 
 
-def check_profile(profile: str, processors: int | None) -> None:
-    """Raises UserError for a profile that is not there, or one of a cluster without its plugin or the size of its nodes: a
-    JVM that sees a part of a node only would be measured as if that were all."""
+def _cluster(profile: str) -> str | None:
+    """The executor by which the jobs of a profile run on other machines; None where they run on this one."""
     file = profile_folder(profile) / "config.yaml"
     settings = read_yaml(file, f"profile {file}")
     executor = settings.get("executor") if isinstance(settings, dict) else None
-    if executor in (None, "local"):
+    return None if executor == "local" else executor
+
+
+def check_profile(profile: str, processors: int | None) -> None:
+    """Raises UserError for a profile that is not there, or one of a cluster without its plugin or the size of its nodes: a
+    JVM that sees a part of a node only would be measured as if that were all."""
+    executor = _cluster(profile)
+    if not executor:
         return
     if not find_spec(f"snakemake-executor-plugin-{executor}".replace("-", "_")):
         raise UserError(
