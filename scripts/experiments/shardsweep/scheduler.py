@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
         parser, parsed = parse_args(arguments)
         parsed.max_jobs_per_timespan = None
         return 0 if args_to_api(parsed, parser) else 1
-    except Exception as error:  # noqa: BLE001 - as Snakemake's own entry does
+    except Exception as error:
         print_exception(error)
         return 1
 
