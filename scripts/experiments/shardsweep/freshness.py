@@ -35,8 +35,11 @@ _NO_COLLECTOR = (
 _CARGO = ("Cargo.toml", "Cargo.lock")
 # Of policy/src, what the malloc is made of.
 POLICY_OF_MALLOC = ("config", "lib", "marks", "pages", "prefetch", "size_class", "sync", *ONLY_MALLOC)
-# The programs, and how they are run.
-_RUN = ("benchmarks/**", "configs/*.yml", "scripts/experiments/shardsweep/launch.py")
+# The programs, and how they are run; and all but these.
+_RUN, _NOT_RUN = (
+    tuple(f":({kind}){path}" for path in ("benchmarks/**", "configs/*.yml", "scripts/experiments/shardsweep/launch.py"))
+    for kind in ("glob", "exclude,glob")
+)
 # What results depend on, by what was measured: a commit that differs from the checkout in one of these has other code.
 # Presets are not among them: a data set has the grid that it was measured by.
 _OF_COLLECTORS = (
@@ -44,7 +47,7 @@ _OF_COLLECTORS = (
     "policy",
     "mmtk",
     "openjdk",
-    *(f":(glob){path}" for path in _RUN),
+    *_RUN,
     "scripts/building",
     *_NO_CODE,
     *_NO_COLLECTOR,
@@ -79,8 +82,6 @@ CODE = {
 # Of which the exceptions of `Unmeasured` hold.
 _IN_LEAST_HEAPS = (MINHEAPS, STRESS)
 _OF_OTHER_PROGRAMS = (PROGRAMS, SOAK, JCSTRESS, STRESS)
-
-
 # A build is of one commit, and the checkout that has run it of another: each says something of a part of the code.
 WHOLE, OF_BUILD, OF_CHECKOUT = "whole", "of the build", "of the checkout"
 
@@ -173,14 +174,9 @@ def state(commit: str, of: str = COLLECTORS, builds: frozenset[str] | None = Non
 def _paths(of: str, builds: frozenset[str] | None, part: str) -> tuple[str, ...]:
     """What results of some builds depend on, or that part of it."""
     if part == OF_CHECKOUT:
-        return (*(f":(glob){path}" for path in _RUN), *_NO_CODE)
-    whole = _whole(of, builds)
-    return (*whole, *(f":(exclude,glob){path}" for path in _RUN)) if part == OF_BUILD else whole
-
-
-def _whole(of: str, builds: frozenset[str] | None) -> tuple[str, ...]:
+        return (*_RUN, *_NO_CODE)
     has_plugin = of == MALLOC or not builds or any(not build.startswith(_HOTSPOT) for build in builds)
-    return CODE[of] if has_plugin else (*CODE[of], *_NO_PLUGIN)
+    return (*CODE[of], *(() if has_plugin else _NO_PLUGIN), *(_NOT_RUN if part == OF_BUILD else ()))
 
 
 def _git(*command: str, paths: tuple[str, ...]) -> str | None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Tables and plots of a malloc measurement: each allocator relative to one of them, and ours to the best of the others."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -38,10 +39,7 @@ def write(folder: Path, baseline: str, commands: str) -> Path:
     head = f"Medians of {' to '.join(map(str, runs))} runs, relative to {baseline}. Below 1 is better."
     head += f" `{BUMP}` frees nothing and uses no memory again: it has a page fault for each page.\n"
     parts = [f"{commands}\n", head]
-    for column, title, left_out in MEASURES:
-        shown = table[~table["program"].isin(left_out)]
-        if shown.empty:
-            continue
+    for column, title, left_out, shown in _measured(table):
         relative = ratios(shown, column, baseline)
         parts.append(f"## {title}\n\n" + "\n".join(_lines(relative)) + "\n")
         without = [name for name in left_out if name in set(table["program"])]
@@ -55,6 +53,14 @@ def write(folder: Path, baseline: str, commands: str) -> Path:
     parts.append(_goals(table))
     write_whole(folder / TABLES, "\n".join(parts))
     return folder / TABLES
+
+
+def _measured(table: pd.DataFrame) -> Iterator[tuple[str, str, tuple[str, ...], pd.DataFrame]]:
+    """Each of the measures with the rows of its programs, if there are any."""
+    for measure in MEASURES:
+        rows = table[~table["program"].isin(measure[-1])]
+        if not rows.empty:
+            yield *measure, rows
 
 
 def ratios(table: pd.DataFrame, column: str, baseline: str) -> pd.DataFrame:
@@ -84,10 +90,7 @@ def _goals(table: pd.DataFrame) -> str:
     rivals = [name for name in names if name.startswith("mimalloc") and not name.endswith(SECURE)]
     secured = [name for name in names if name + SECURE in names]
     lines = []
-    for column, title, left_out in MEASURES:
-        rows = table[~table["program"].isin(left_out)]
-        if rows.empty:
-            continue
+    for column, title, _, rows in _measured(table):
         wide = rows.pivot(index=["program", "threads"], columns="allocator", values=column)
         if OURS in wide and rivals:
             best = wide[rivals].min(axis=1)
