@@ -262,17 +262,22 @@ def jar(suite: str, to_be_built: bool = False) -> Path:
     variable = {"dacapobach": "DACAPO_BACH", "dacapochopin": "DACAPO_CHOPIN"}.get(suite)
     if variable and not os.environ[variable]:
         raise UserError(f"suite {suite} needs its jar: set {variable} to the path of DaCapo's")
-    built = to_be_built and str(suites[suite].path) == PATHS["LUSEARCH_JAR"]
+    built = to_be_built and _is_own_jar(suites[suite].path)
     if not built and not suites[suite].path.is_file():
         hint = f"set {variable} to the path of DaCapo's" if variable else "make lusearch, or point LUSEARCH_JAR at it"
         raise UserError(f"{suites[suite].path} is not there: {hint}")
     return suites[suite].path
 
 
+def _is_own_jar(path: Path) -> bool:
+    """Whether a jar is the one that `make lusearch` makes."""
+    return str(path) == PATHS["LUSEARCH_JAR"]
+
+
 def check_own_jar(jar: Path) -> None:
     """Raises UserError where a jar is the one that `make lusearch` makes, and of other sources than the checkout has: results are
     taken to be of these."""
-    if str(jar) != PATHS["LUSEARCH_JAR"]:
+    if not _is_own_jar(jar):
         return
     script = ROOT / "scripts" / "building" / "lusearch.sh"
     if subprocess.run([script, "--check"], check=False).returncode:
