@@ -14,6 +14,7 @@
 //! | `ABANDONED`: the owner ended | makes the state `NORMAL`, by which it becomes the owner |
 //!
 //! Whoever changes `ABANDONED` to `NORMAL` owns the block and every field of it. So each step is one compare-exchange.
+//! The list of an abandoned block is empty: it was so when the owner ended, and whoever frees a cell takes the block over first.
 
 use crate::sync::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -56,8 +57,8 @@ pub enum Pushed {
     Listed,
     /// The caller must push it on the delayed list of the block's heap, and then call [`ThreadFree::delayed`].
     Delay,
-    /// The caller owns the block now, and the cells of this list, which are to be freed too. The cell is still in its hand.
-    Claimed(Freed),
+    /// The caller owns the block now. The cell is still in its hand.
+    Claimed,
 }
 
 /// The thread-free list of a block. Zero is an empty list in the state `NORMAL`.
@@ -86,16 +87,15 @@ impl ThreadFree {
         ThreadFree(AtomicUsize::new(NORMAL))
     }
 
-    /// A thread that is not the owner frees `cell`. `link` makes its argument the successor of the cell. A thread that
-    /// cannot own blocks passes `may_claim` false.
-    pub fn push(&self, cell: usize, may_claim: bool, link: impl Fn(usize)) -> Pushed {
+    /// A thread that is not the owner frees `cell`. `link` makes its argument the successor of the cell.
+    pub fn push(&self, cell: usize, link: impl Fn(usize)) -> Pushed {
         let mut word = self.0.load(Relaxed);
         loop {
-            let list = Freed::of(word);
             let (new, pushed) = match word & STATES {
                 DELAYED => (word - DELAYED + DELAYING, Pushed::Delay),
-                ABANDONED if may_claim => (NORMAL, Pushed::Claimed(list)),
+                ABANDONED => (NORMAL, Pushed::Claimed),
                 state => {
+                    let list = Freed::of(word);
                     link(list.first);
                     let count = list.count as usize + 1;
                     (count << LOG_COUNT | cell | state, Pushed::Listed)
@@ -174,16 +174,11 @@ impl ThreadFree {
         }
     }
 
-    /// Becomes the owner of an abandoned block, and of the cells of the list that is returned.
-    pub fn claim(&self) -> Option<Freed> {
-        let mut word = self.0.load(Relaxed);
-        while word & STATES == ABANDONED {
-            match self.0.compare_exchange_weak(word, NORMAL, AcqRel, Relaxed) {
-                Ok(_) => return Some(Freed::of(word)),
-                Err(now) => word = now,
-            }
-        }
-        None
+    /// Becomes the owner of the block, if it is an abandoned one.
+    pub fn claim(&self) -> bool {
+        self.0
+            .compare_exchange(ABANDONED, NORMAL, AcqRel, Relaxed)
+            .is_ok()
     }
 
     /// In the child of a fork: a thread that was delaying a free is not there. Its cell may be lost.
@@ -246,8 +241,8 @@ mod tests {
     fn a_free_that_a_fork_cut_short_is_forgotten() {
         let list = ThreadFree::new();
         assert!(list.set_delayed(true));
-        assert_eq!(list.push(8, true, |_| ()), Pushed::Delay);
-        assert_eq!(list.push(16, true, |_| ()), Pushed::Listed);
+        assert_eq!(list.push(8, |_| ()), Pushed::Delay);
+        assert_eq!(list.push(16, |_| ()), Pushed::Listed);
         assert!(!list.set_delayed(false), "it is being delayed");
         list.forget_delaying();
         assert!(list.is_delayed(), "the next free says so again");
@@ -260,6 +255,6 @@ mod tests {
         assert_eq!(list.take(), freed);
         assert!(list.abandon(), "no other state is forgotten");
         list.forget_delaying();
-        assert!(list.claim().is_some());
+        assert!(list.claim());
     }
 }

@@ -69,11 +69,8 @@ impl Block {
     }
 
     /// A thread that does not own the block frees a cell. True if it owns the block now.
-    fn free(&self, cell: usize, may_claim: bool) -> bool {
-        match self
-            .thread_free
-            .push(cell, may_claim, |next| self.link(cell, next))
-        {
+    fn free(&self, cell: usize) -> bool {
+        match self.thread_free.push(cell, |next| self.link(cell, next)) {
             Pushed::Listed => false,
             Pushed::Delay => {
                 // SAFETY: the heap stays while the free is delayed; loom checks that.
@@ -83,8 +80,7 @@ impl Block {
                 self.thread_free.delayed();
                 false
             }
-            Pushed::Claimed(freed) => {
-                self.put_back_freed(freed);
+            Pushed::Claimed => {
                 self.link(cell, 0);
                 self.put_back(cell);
                 true
@@ -133,16 +129,16 @@ impl Block {
 }
 
 /// Another thread frees a cell. Whether it owns the block then.
-fn free_elsewhere(block: &Arc<Block>, cell: usize, may_claim: bool) -> JoinHandle<bool> {
+fn free_elsewhere(block: &Arc<Block>, cell: usize) -> JoinHandle<bool> {
     let block = Arc::clone(block);
-    thread::spawn(move || block.free(cell, may_claim))
+    thread::spawn(move || block.free(cell))
 }
 
 #[test]
 fn the_owner_takes_what_two_threads_free() {
     loom::model(|| {
         let block = Block::new();
-        let threads = [8, 16].map(|cell| free_elsewhere(&block, cell, true));
+        let threads = [8, 16].map(|cell| free_elsewhere(&block, cell));
         block.put_back_freed(block.thread_free.take());
         for thread in threads {
             assert!(!thread.join().unwrap());
@@ -157,7 +153,7 @@ fn the_owner_takes_what_two_threads_free() {
 fn a_full_block_delays_the_first_free() {
     loom::model(|| {
         let block = Block::full();
-        let threads = [8, 16].map(|cell| free_elsewhere(&block, cell, true));
+        let threads = [8, 16].map(|cell| free_elsewhere(&block, cell));
         block.put_back(block.delayed.take());
         for thread in threads {
             thread.join().unwrap();
@@ -175,7 +171,7 @@ fn a_full_block_delays_the_first_free() {
 fn no_free_is_missed_when_a_block_becomes_full() {
     loom::model(|| {
         let block = Block::new();
-        let thread = free_elsewhere(&block, 8, true);
+        let thread = free_elsewhere(&block, 8);
         assert!(block.thread_free.set_delayed(true));
         block.put_back_freed(block.thread_free.take());
         thread.join().unwrap();
@@ -189,7 +185,7 @@ fn no_free_is_missed_when_a_block_becomes_full() {
 fn a_block_stays_while_a_free_is_delayed() {
     loom::model(|| {
         let block = Block::full();
-        let thread = free_elsewhere(&block, 8, true);
+        let thread = free_elsewhere(&block, 8);
         // SAFETY: the block is the caller's; loom checks that.
         while block.returned.with(|all| unsafe { (*all).is_empty() }) {
             block.free_delayed();
@@ -205,12 +201,10 @@ fn a_block_stays_while_a_free_is_delayed() {
 fn a_heap_stays_while_a_free_is_delayed() {
     loom::model(|| {
         let block = Block::full();
-        let thread = free_elsewhere(&block, 8, false);
+        let thread = free_elsewhere(&block, 8);
         block.end();
         thread.join().unwrap();
-        if let Some(freed) = block.thread_free.claim() {
-            block.put_back_freed(freed);
-        }
+        block.thread_free.claim();
         block.assert_returned(&[8]);
     });
 }
@@ -221,13 +215,10 @@ fn an_abandoned_block_gets_one_owner() {
     loom::model(|| {
         let block = Block::new();
         block.end();
-        let threads = [8, 16].map(|cell| free_elsewhere(&block, cell, true));
+        let threads = [8, 16].map(|cell| free_elsewhere(&block, cell));
         let adopted = block.thread_free.claim();
-        if let Some(freed) = adopted {
-            block.put_back_freed(freed);
-        }
         let claims = threads.map(|thread| thread.join().unwrap() as usize);
-        assert_eq!(adopted.is_some() as usize + claims[0] + claims[1], 1);
+        assert_eq!(adopted as usize + claims[0] + claims[1], 1);
         block.put_back_freed(block.thread_free.take());
         block.assert_returned(&[8, 16]);
     });
@@ -240,15 +231,12 @@ fn no_cell_is_lost_when_the_owner_ends() {
     model.preemption_bound = Some(3);
     model.check(|| {
         let block = Block::full();
-        let threads = [(8, true), (16, false)]
-            .map(|(cell, may_claim)| free_elsewhere(&block, cell, may_claim));
+        let threads = [8, 16].map(|cell| free_elsewhere(&block, cell));
         block.end();
         for thread in threads {
             thread.join().unwrap();
         }
-        if let Some(freed) = block.thread_free.claim() {
-            block.put_back_freed(freed);
-        }
+        block.thread_free.claim();
         block.put_back_freed(block.thread_free.take());
         block.assert_returned(&[8, 16]);
     });

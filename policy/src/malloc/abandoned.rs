@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Blocks whose thread has ended while cells of them are in use. Whoever frees a cell of one becomes its owner; so does
-//! a thread that needs a block and finds one of its bin.
+//! Blocks whose thread has ended while cells of them are in use. Whoever frees a cell of one becomes its owner, if only for
+//! a moment; so does a thread that needs a block and finds one of its bin.
 
 use super::arena::ARENA;
 use super::block::Block;
 use super::chunk::Chunk;
-use super::heap::Heap;
+use super::heap::{Heap, EMPTY_HEAP};
 use super::release;
 use crate::size_class::Bin;
-use crate::thread_free::Freed;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Abandoned blocks that one search becomes the owner of, at most, if only for a moment.
+/// Abandoned blocks that one search tries to become the owner of, at most.
 const MAX_VISITS: usize = 32;
 /// Chunks that one search looks through, at most.
 const MAX_CHUNKS: usize = 64;
@@ -64,34 +63,26 @@ fn note(block: &Block, abandoned: bool) {
     }
 }
 
-/// The calling thread, whose heap this is, has become the owner of a block that was abandoned, by freeing a cell of it; the
-/// others were freed before. It keeps the block, unless it has some of the bin, so that what a thread holds that only
-/// frees stays bounded, or the heap is being visited.
-pub(crate) fn claimed_by_free(heap: &Heap, block: &'static Block, freed: Freed, cell: usize) {
-    let is_enough = || heap.visited.get() || heap.has_several(block.bin.get());
-    if !block.is_single() && is_enough() {
+/// The calling thread, whose default heap this is, has become the owner of a block that was abandoned, by freeing a cell of it. It
+/// keeps the block, unless it has some of the bin, so that what a thread holds that only frees stays bounded. Nor does it
+/// while the heap is visited, or where the thread has none: it may have ended, and nothing would end a heap that began now.
+pub(crate) fn claimed_by_free(heap: &Heap, block: &'static Block, cell: usize) {
+    let has_none = std::ptr::eq(heap, &raw const EMPTY_HEAP);
+    if has_none || block.is_single() || heap.visited.get() || heap.has_several(block.bin.get()) {
         note(block, false);
-        block.put_back(freed);
         block.push_local(cell);
         give_up(block);
     } else {
-        claimed(heap, block, freed);
+        adopted(heap, block);
         release::free_own(block, cell);
     }
 }
 
-/// The calling thread, which has no heap, has become the owner of a block of one cell that was abandoned, by freeing it.
-pub(crate) fn freed_without_heap(block: &'static Block) {
-    note(block, false);
-    block.used.set(0);
-    release::destroy(block);
-}
-
-/// The calling thread, whose heap this is, has become the owner of a block that was abandoned, with cells that were freed.
-fn claimed(heap: &Heap, block: &'static Block, freed: Freed) {
+/// The calling thread, whose heap this is, has become the owner of a block that was abandoned, and keeps it.
+fn adopted(heap: &Heap, block: &'static Block) {
     note(block, false);
     ARENA.counters.blocks_adopted.fetch_add(1, Relaxed);
-    heap.take_over(block, freed);
+    heap.take_over(block);
 }
 
 /// An abandoned block of the bin that has a free cell, for the heap, if a bounded search finds one.
@@ -99,23 +90,16 @@ pub(crate) fn adopt(heap: &Heap, bin: Bin) -> Option<&'static Block> {
     if ARENA.abandoned[bin.index()].load(Relaxed) == 0 {
         return None;
     }
-    search(heap, Some(bin), MAX_CHUNKS, MAX_VISITS)
+    search(heap, bin, MAX_CHUNKS, MAX_VISITS)
 }
 
-/// An abandoned block of the bin that has a free cell, for the heap, wherever it is. Without a bin there is none, and all
-/// blocks are released whose cells were freed by threads that cannot own them.
-pub(crate) fn adopt_wherever(heap: &Heap, bin: Option<Bin>) -> Option<&'static Block> {
+/// An abandoned block of the bin that has a free cell, for the heap, wherever it is.
+pub(crate) fn adopt_wherever(heap: &Heap, bin: Bin) -> Option<&'static Block> {
     search(heap, bin, usize::MAX, usize::MAX)
 }
 
-/// Looks through so many chunks, and becomes the owner of so many blocks, at most. On the way, blocks of other bins are
-/// released whose cells were all freed by threads that cannot own them.
-fn search(
-    heap: &Heap,
-    bin: Option<Bin>,
-    most_chunks: usize,
-    most_visits: usize,
-) -> Option<&'static Block> {
+/// Looks through so many chunks, and tries to become the owner of so many blocks, at most.
+fn search(heap: &Heap, bin: Bin, most_chunks: usize, most_visits: usize) -> Option<&'static Block> {
     let (len, from) = (ARENA.len(), ARENA.adopt_from.load(Relaxed));
     let most_chunks = most_chunks.min(len);
     let mut visits = 0;
@@ -129,8 +113,7 @@ fn search(
             let slot = slots.trailing_zeros() as usize;
             slots &= slots - 1;
             let block = chunk.block(slot);
-            let of = chunk.abandoned_bins[slot].load(Relaxed) as usize;
-            if bin.map(Bin::index) != Some(of) && block.thread_free.first() == 0 {
+            if chunk.abandoned_bins[slot].load(Relaxed) as usize != bin.index() {
                 continue;
             }
             visits += 1;
@@ -144,10 +127,12 @@ fn search(
     None
 }
 
-fn try_adopt(heap: &Heap, block: &'static Block, bin: Option<Bin>) -> Option<&'static Block> {
-    let freed = block.thread_free.claim()?;
-    if bin.map(Bin::index) == Some(block.bin.get() as usize) {
-        claimed(heap, block, freed);
+fn try_adopt(heap: &Heap, block: &'static Block, bin: Bin) -> Option<&'static Block> {
+    if !block.thread_free.claim() {
+        return None;
+    }
+    if bin.index() == block.bin.get() as usize {
+        adopted(heap, block);
         block.collect();
         if block.free.get() != 0 || block.grow() {
             heap.remove(block);
@@ -157,8 +142,8 @@ fn try_adopt(heap: &Heap, block: &'static Block, bin: Option<Bin>) -> Option<&'s
         // The next search of the bin puts it on the full list.
         return None;
     }
+    // The header is that of another block since the search has read its bin.
     note(block, false);
-    block.put_back(freed);
     give_up(block);
     None
 }

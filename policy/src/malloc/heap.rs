@@ -9,7 +9,7 @@ use super::queue::Queue;
 use super::secure::{self, Numbers, Wrong, GUARD_PAGES};
 use super::{abandoned, deferred_free, large, os, release, sizes, thread};
 use crate::size_class::{Bin, MAX_BINS, SMALL_BYTES};
-use crate::thread_free::{DelayedFree, Freed};
+use crate::thread_free::DelayedFree;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -278,13 +278,9 @@ impl Heap {
             self.push_front(block);
             return Some(block);
         }
-        // The cells of ended threads are not a first-class heap's, which may free all that are in it.
-        if self.is_default() {
-            if let Some(block) = abandoned::adopt(self, bin) {
-                return Some(block);
-            }
-        }
-        self.claim(bin).or_else(|| self.without_memory(bin))
+        self.adopt(bin, abandoned::adopt)
+            .or_else(|| self.claim(bin))
+            .or_else(|| self.without_memory(bin))
     }
 
     /// A block of the bin out of the arena. None if the OS has no memory for it.
@@ -310,14 +306,20 @@ impl Heap {
         self.collect_all();
         self.find(bin)
             .or_else(|| self.claim(bin))
-            .or_else(|| self.adopt_wherever(Some(bin)))
-            .or_else(|| self.claim(bin))
+            .or_else(|| self.adopt(bin, abandoned::adopt_wherever))
     }
 
-    /// As [`abandoned::adopt_wherever`]; a first-class heap adopts none, and has the thread's default heap release those that
-    /// are empty.
-    pub(crate) fn adopt_wherever(&self, bin: Option<Bin>) -> Option<&'static Block> {
-        abandoned::adopt_wherever(self.thread(), bin.filter(|_| self.is_default()))
+    /// What `search` finds. The cells of ended threads are not a first-class heap's, which may free all that are in it.
+    fn adopt(
+        &self,
+        bin: Bin,
+        search: fn(&Heap, Bin) -> Option<&'static Block>,
+    ) -> Option<&'static Block> {
+        if self.is_default() {
+            search(self, bin)
+        } else {
+            None
+        }
     }
 
     fn as_mut_pointer(&self) -> *mut Heap {
@@ -519,11 +521,10 @@ impl Heap {
         }
     }
 
-    /// Takes a block over that has no other owner, and the cells that were freed in it.
-    pub(crate) fn take_over(&self, block: &Block, freed: Freed) {
+    /// Takes a block over that has no other owner.
+    pub(crate) fn take_over(&self, block: &Block) {
         block.heap.store(self.as_mut_pointer(), Relaxed);
         block.owner.store(self.owner(), Relaxed);
-        block.put_back(freed);
         if block.bin.get() == SINGLE {
             self.push_full(block);
         } else {

@@ -17,7 +17,6 @@ use super::arena::ARENA;
 use super::block::Block;
 use super::heap::Heap;
 use super::{release, thread};
-use crate::thread_free::Freed;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A new heap of the calling thread. None if the OS has no memory.
@@ -46,7 +45,7 @@ pub unsafe fn delete(heap: &'static Heap) {
 
 /// The heap gets a block of one that ends.
 fn take_over(heap: &Heap, block: &Block) {
-    heap.take_over(block, Freed::NONE);
+    heap.take_over(block);
     block.collect();
     if block.used.get() == 0 {
         // Others have freed its last cells meanwhile: nobody would look at it again.
@@ -94,8 +93,6 @@ pub fn collect(force: bool) {
     }
     default.collect_all();
     if force {
-        // Nobody has released what threads without a heap freed in blocks of threads that have ended.
-        default.adopt_wherever(None);
         ARENA.reset();
     }
 }

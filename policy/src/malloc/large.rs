@@ -18,7 +18,6 @@ pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
     let block = bytes.and_then(|bytes| {
         find(bytes).or_else(|| {
             heap.collect_all();
-            heap.adopt_wherever(None);
             find(bytes)
         })
     });

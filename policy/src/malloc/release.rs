@@ -4,7 +4,6 @@
 use super::arena::ARENA;
 use super::block::Block;
 use super::chunk::{block_of, Chunk};
-use super::heap::{Heap, EMPTY_HEAP};
 use super::{abandoned, cell, large, options, os, secure, thread};
 use crate::config::PAGE_BYTES;
 use crate::thread_free::Pushed;
@@ -68,18 +67,10 @@ pub(crate) fn free_own(block: &Block, cell: usize) {
 }
 
 fn free_of_other(block: &'static Block, cell: usize) {
-    let mut mine = thread::default_heap();
-    if std::ptr::eq(mine, &raw const EMPTY_HEAP) && block.owner() == 0 {
-        // Without a heap it cannot own the block: who else would give it back?
-        mine = os::keeping_errno(thread::current).map_or(mine, std::ptr::from_ref);
-    }
-    let has_heap = !std::ptr::eq(mine, &raw const EMPTY_HEAP);
-    // No search finds an abandoned block of one cell: this is the last that is heard of it.
-    let may_claim = has_heap || block.is_single();
     secure::take(block, cell);
     // SAFETY: the cell is in our hand, and it is on no list yet.
     let link = |next| unsafe { cell::link(cell, next, &block.secret) };
-    match block.thread_free.push(cell, may_claim, link) {
+    match block.thread_free.push(cell, link) {
         Pushed::Listed => {}
         Pushed::Delay => {
             let unmapped = is_huge(block) && large::unmap_freed(block, cell);
@@ -92,11 +83,9 @@ fn free_of_other(block: &'static Block, cell: usize) {
             unsafe { &*heap }.delayed.push(cell, link);
             block.thread_free.delayed();
         }
-        Pushed::Claimed(_) if !has_heap => abandoned::freed_without_heap(block),
-        Pushed::Claimed(freed) => {
-            // SAFETY: the default heap of a thread stays while the thread runs.
-            let heap: &Heap = unsafe { &*mine };
-            abandoned::claimed_by_free(heap, block, freed, cell);
+        // SAFETY: there is always one, and it stays while the thread runs.
+        Pushed::Claimed => {
+            abandoned::claimed_by_free(unsafe { &*thread::default_heap() }, block, cell)
         }
     }
 }
