@@ -3,11 +3,12 @@
 //!
 //! The size follows what has survived, by the rule of HotSpot's own collectors: after a collection
 //! between `MinHeapFreeRatio` and `MaxHeapFreeRatio` percent of it are free. mmtk's own policy
-//! (MemBalancer) stays close to the live size, at the price of many more collections. Where objects do not move, a collection of new
-//! ones alone lets the heap grow for what is asked for, no more.
+//! (MemBalancer) stays close to the live size, at the price of many more collections. A collection of new objects alone does not let
+//! the heap grow by garbage among the old ones without end.
 
 use crate::{allocation, upcalls, OpenJDK};
 use mmtk::util::heap::{GCTriggerPolicy, SpaceStats};
+use mmtk::util::options::{NurserySize, Options, PlanSelector, DEFAULT_MIN_NURSERY};
 use mmtk::vm::VMBinding;
 use mmtk::{Plan, MMTK};
 use std::ops::RangeInclusive;
@@ -76,7 +77,7 @@ impl Bounds {
                 .checked_div(100 - percent)
                 .unwrap_or(usize::MAX)
         };
-        let at_least = with_free(*wishes.free_percent.start()).max(occupied + free);
+        let at_least = with_free(*wishes.free_percent.start()).max(occupied.saturating_add(free));
         let at_most = with_free(*wishes.free_percent.end()).max(at_least);
         let size = current.max(at_least).min(at_most);
         let size = size.min(wishes.soft_max.max(with_free(FREE_PERCENT_ABOVE_SOFT_MAX)));
@@ -84,19 +85,50 @@ impl Bounds {
     }
 }
 
-/// Pages that a generational plan needs free after a collection, or else the next one is full: mmtk
-/// wants room for a nursery, of a quarter of the heap and 2 MiB at least, and for its copy.
-fn nursery_room(occupied: usize) -> usize {
-    occupied.max((4 << 20) / PAGE)
+/// Pages that halving what is free, and rounding the nursery up, may lose.
+const NURSERY_SLACK: usize = 2;
+
+/// Pages that a generational plan needs free after a collection, or else the next one is full: mmtk wants room for the least nursery,
+/// and for its copy.
+fn nursery_room(occupied: usize, nursery: &NurserySize) -> usize {
+    let room = match *nursery {
+        NurserySize::Fixed(bytes) | NurserySize::Bounded { min: bytes, .. } => {
+            2 * bytes.div_ceil(PAGE)
+        }
+        NurserySize::ProportionalBounded { min, .. } => {
+            // Both are parts of the heap with this room. No heap has room for twice its half.
+            let rest = (occupied + NURSERY_SLACK) as f64;
+            let room = match 2.0 * min {
+                part if part < 1.0 => (rest * part / (1.0 - part)).ceil() as usize,
+                _ => 0,
+            };
+            room.max(2 * DEFAULT_MIN_NURSERY / PAGE)
+        }
+    };
+    room.saturating_add(NURSERY_SLACK)
 }
 
-/// Whether this collection has looked at new objects alone, of a plan in which old ones lie among them: what is occupied is in part
-/// garbage. A plan that moves objects has old ones in a space of their own, and room for them.
-fn leaves_old_garbage<VM: VMBinding>(plan: &dyn Plan<VM = VM>) -> bool {
-    let is_partial = plan
-        .generational()
-        .is_some_and(|plan| plan.is_current_gc_nursery());
-    is_partial && !plan.constraints().moves_objects
+/// Whether this collection has looked at new objects alone.
+fn is_partial<VM: VMBinding>(plan: &dyn Plan<VM = VM>) -> bool {
+    plan.generational()
+        .is_some_and(|plan| plan.is_current_gc_nursery())
+}
+
+/// Whether a partial collection lets the heap grow for what it has left, of which a part may be garbage. It does so as long as that is
+/// not twice what the last full one has left, where new objects have a space of their own: a plan that has room for copies alone would
+/// have every second collection be full. Where old objects lie among new ones, it does not.
+fn grows_by_old_objects(plan: PlanSelector, occupied: usize, after_full: usize) -> bool {
+    let has_own_space = matches!(plan, PlanSelector::GenCopy | PlanSelector::GenImmix);
+    has_own_space && occupied <= 2 * after_full
+}
+
+/// Whether the plan chooses at the end of a pause if the next collection is full, by the size that the heap then has. It does so before
+/// it says that the collection has ended.
+fn chooses_by_size(options: &Options) -> bool {
+    matches!(
+        *options.plan,
+        PlanSelector::GenCopy | PlanSelector::GenImmix | PlanSelector::StickyImmix
+    )
 }
 
 /// Pages that threads wait for in this collection.
@@ -113,9 +145,23 @@ pub fn pending() -> usize {
     PENDING.load(Ordering::Relaxed)
 }
 
+/// Pages in use, and those that threads wait for.
+fn occupied<VM: VMBinding>(plan: &dyn Plan<VM = VM>) -> usize {
+    plan.get_reserved_pages() + PENDING.load(Ordering::Relaxed)
+}
+
+/// Pages for copies of what threads wait for. A plan that reserves room for copies does so for what is allocated next too.
+fn copies<VM: VMBinding>(plan: &dyn Plan<VM = VM>) -> usize {
+    PENDING
+        .load(Ordering::Relaxed)
+        .min(plan.get_collection_reserved_pages())
+}
+
 /// The policy of the one heap.
 pub struct HeapSize {
     current: AtomicUsize,
+    /// Pages that the last full collection has left in use, or that were waited for.
+    after_full: AtomicUsize,
 }
 
 impl HeapSize {
@@ -123,7 +169,31 @@ impl HeapSize {
     pub fn new() -> Self {
         Self {
             current: AtomicUsize::new(bounds().min.div_ceil(PAGE)),
+            after_full: AtomicUsize::new(0),
         }
+    }
+
+    /// Gives the heap the size that follows from what a collection has left.
+    fn resize<VM: VMBinding>(&self, mmtk: &MMTK<VM>) {
+        let plan = mmtk.get_plan();
+        let current = self.current.load(Ordering::Relaxed);
+        let occupied = occupied(plan);
+        let options = mmtk.get_options();
+        let is_partial = is_partial(plan);
+        if !is_partial {
+            self.after_full.store(occupied, Ordering::Relaxed);
+        }
+        let after_full = self.after_full.load(Ordering::Relaxed);
+        let mut free = copies(plan);
+        let mut wishes = Wishes::now();
+        if is_partial && !grows_by_old_objects(*options.plan, occupied, after_full) {
+            // How much has to be free is known after a full collection, which comes when ever less is.
+            wishes.free_percent = 0..=*wishes.free_percent.end();
+        } else if plan.generational().is_some() {
+            free = free.max(nursery_room(occupied, &options.nursery));
+        }
+        let size = bounds().next_size(current, occupied, free, &wishes);
+        self.current.store(size, Ordering::Relaxed);
     }
 }
 
@@ -132,22 +202,16 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
         PENDING.fetch_add(pages, Ordering::Relaxed);
     }
 
-    fn on_gc_end(&self, mmtk: &'static MMTK<OpenJDK<COMPRESSED>>) {
-        let plan = mmtk.get_plan();
-        let current = self.current.load(Ordering::Relaxed);
-        let pending = PENDING.load(Ordering::Relaxed);
-        let occupied = plan.get_reserved_pages() + pending;
-        // A plan that reserves room for copies does so for what is allocated next too.
-        let copy = pending.min(plan.get_collection_reserved_pages());
-        let mut free = plan.generational().map_or(copy, |_| nursery_room(occupied));
-        let mut wishes = Wishes::now();
-        if leaves_old_garbage(plan) {
-            // How much has to be free is known after a full collection, which comes when ever less is.
-            free = 0;
-            wishes.free_percent = 0..=*wishes.free_percent.end();
+    fn on_pause_end(&self, mmtk: &'static MMTK<OpenJDK<COMPRESSED>>) {
+        if chooses_by_size(mmtk.get_options()) {
+            self.resize(mmtk);
         }
-        let size = bounds().next_size(current, occupied, free, &wishes);
-        self.current.store(size, Ordering::Relaxed);
+    }
+
+    fn on_gc_end(&self, mmtk: &'static MMTK<OpenJDK<COMPRESSED>>) {
+        if !chooses_by_size(mmtk.get_options()) {
+            self.resize(mmtk);
+        }
     }
 
     fn is_gc_required(
@@ -218,6 +282,45 @@ mod tests {
         assert_eq!(next_size(500, 600), 600, "it fits");
         assert_eq!(next_size(540, 590), 600, "live objects need more");
         assert_eq!(next_size(0, 100), 200, "-Xms");
+    }
+
+    /// mmtk's own rule: a part of what is free, and the copy of that.
+    fn is_next_full(size: usize, occupied: usize, least: f64) -> bool {
+        let least = ((size * PAGE) as f64 * least) as usize;
+        (size - occupied) / 2 < least.max(DEFAULT_MIN_NURSERY).div_ceil(PAGE)
+    }
+
+    #[test]
+    fn a_nursery_has_room() {
+        for min in [0.1, 0.25, 0.4] {
+            let nursery = NurserySize::ProportionalBounded { min, max: 1.0 };
+            for occupied in (1..10_000).chain([1_000_001]) {
+                let size = occupied + nursery_room(occupied, &nursery);
+                assert!(!is_next_full(size, occupied, min), "{min}, {occupied}");
+            }
+            // Not much more than it takes.
+            let size = 100_000 + nursery_room(100_000, &nursery);
+            assert!(is_next_full(size - 10, 100_000, min));
+        }
+        let fixed = NurserySize::Fixed(300 * PAGE - 1);
+        assert_eq!(nursery_room(7, &fixed), 602);
+        let (min, max) = (300 * PAGE, 700 * PAGE);
+        assert_eq!(nursery_room(7, &NurserySize::Bounded { min, max }), 602);
+        for min in [0.5, 1.0] {
+            let nursery = NurserySize::ProportionalBounded { min, max: 1.0 };
+            assert_eq!(nursery_room(1000, &nursery), 1026, "there is none");
+        }
+    }
+
+    #[test]
+    fn old_garbage_does_not_let_the_heap_grow() {
+        for (plan, occupied, grows) in [
+            (PlanSelector::GenCopy, 200, true),
+            (PlanSelector::GenImmix, 201, false),
+            (PlanSelector::StickyImmix, 100, false),
+        ] {
+            assert_eq!(grows_by_old_objects(plan, occupied, 100), grows);
+        }
     }
 
     #[test]

@@ -154,8 +154,8 @@ OUT_OF_MEMORY=(outofmemory/{NearlyAll,LargeBesideOthers,RefusedBesideOthers,Smal
 
 plans_that_remember() {
   on_plan ms-64k StickyMarkSweep barriers references roots moving fragmentation unloading/RoomOfDeadLoaders.java control/OldGarbage.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
-  on_plan stock StickyImmix barriers references roots moving
-  on_plan stock GenImmix barriers references roots moving
+  on_plan stock StickyImmix barriers references roots moving control/OldGarbage.java
+  on_plan stock GenImmix barriers references roots moving control/OldGarbage.java
   on_plan stock GenCopy barriers references roots moving
 }
 
