@@ -7,9 +7,13 @@
 mod fake_vm;
 
 use crate::abi::{self, REMEMBERED};
+use crate::heap::dispatch;
 use crate::plans::PLANS;
+use crate::trigger::{self, HeapSize};
+use crate::OpenJDK;
 use fake_vm::{Class, FakeVm, Oop, MIB};
 use mmtk::plan::{BarrierSelector, PlanConstraints};
+use mmtk::util::heap::GCTriggerPolicy;
 use std::env;
 use std::process::Command;
 
@@ -500,6 +504,23 @@ fn class_loader_data_lives_as_long_as_its_objects() {
     vm.collect();
     assert_eq!(vm.take_visits(), 0);
     assert_eq!(vm.weak_roots(), [None, None]);
+}
+
+/// A larger heap helps where there are not enough pages. It does not where addresses have run out.
+#[test]
+fn the_heap_can_grow_where_pages_are_waited_for() {
+    let (_vm, constraints) = in_case!(the_heap_can_grow_where_pages_are_waited_for);
+    if !constraints.collects_garbage {
+        return;
+    }
+    fn check<const COMPRESSED: bool>() {
+        let policy: &dyn GCTriggerPolicy<OpenJDK<COMPRESSED>> = &HeapSize::new();
+        assert!(!policy.can_heap_size_grow());
+        policy.on_pending_allocation(policy.get_current_heap_size_in_pages() + 1);
+        assert!(policy.can_heap_size_grow());
+        trigger::forget_pending();
+    }
+    dispatch!(check());
 }
 
 #[test]

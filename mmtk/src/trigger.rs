@@ -6,7 +6,7 @@
 //! (MemBalancer) stays close to the live size, at the price of many more collections. A collection of new objects alone does not let
 //! the heap grow by garbage among the old ones without end.
 
-use crate::{allocation, upcalls, OpenJDK};
+use crate::{allocation, heap, upcalls, OpenJDK};
 use mmtk::util::heap::{GCTriggerPolicy, SpaceStats};
 use mmtk::util::options::{NurserySize, Options, PlanSelector, DEFAULT_MIN_NURSERY};
 use mmtk::vm::VMBinding;
@@ -235,8 +235,12 @@ impl<const COMPRESSED: bool> GCTriggerPolicy<OpenJDK<COMPRESSED>> for HeapSize {
         max_pages()
     }
 
+    // mmtk asks when a collection begins. Where the heap has room for what threads wait for, addresses have run out: they would
+    // in a larger heap too.
     fn can_heap_size_grow(&self) -> bool {
-        self.current.load(Ordering::Relaxed) < max_pages()
+        let plan = heap::mmtk::<COMPRESSED>().get_plan();
+        let current = self.current.load(Ordering::Relaxed);
+        current < max_pages() && occupied(plan) + copies(plan) > current
     }
 }
 

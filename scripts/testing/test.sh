@@ -162,6 +162,7 @@ plans_that_remember() {
 other_plans() {
   on_plan ms-64k ConcurrentMarkSweep barriers references roots moving unloading fragmentation control/LogFormat.java control/Phases.java events/ReferenceEvents.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
   on_plan stock ConcurrentImmix barriers references roots moving unloading/BesideProgram.java unloading/Redefined.java control/LogFormat.java
+  on_plan stock MarkSweep fragmentation/NoAddresses.java
   on_plan stock Immix moving references
   on_plan stock SemiSpace unloading/CallSites.java
   on_plan malloc-shardsweep MarkSweep references/FoundOnce.java
