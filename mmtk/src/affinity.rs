@@ -11,7 +11,7 @@ use std::mem;
 
 /// Binds each of `workers` workers to a processor, if the process may run on as many. What the option `thread_affinity` says goes first.
 pub fn bind_workers(options: &mut Options, workers: usize) {
-    if workers == 1 || *options.thread_affinity != AffinityKind::OsDefault {
+    if workers == 1 || options.thread_affinity.was_set() {
         return;
     }
     let processors = processors();
@@ -55,9 +55,11 @@ pub fn processors() -> Vec<u16> {
 mod tests {
     use super::*;
 
-    fn bound(workers: usize, before: AffinityKind) -> AffinityKind {
+    fn bound(workers: usize, given: Option<AffinityKind>) -> AffinityKind {
         let mut options = Options::default();
-        options.thread_affinity.set(before);
+        if let Some(given) = given {
+            options.thread_affinity.set(given);
+        }
         bind_workers(&mut options, workers);
         (*options.thread_affinity).clone()
     }
@@ -73,17 +75,14 @@ mod tests {
         } else {
             AffinityKind::OsDefault
         };
-        assert_eq!(bound(count, AffinityKind::OsDefault), expected);
+        assert_eq!(bound(count, None), expected);
     }
 
     #[test]
     fn otherwise_the_system_chooses() {
         let count = processors().len();
         for workers in [1, count - 1, count + 1] {
-            assert_eq!(
-                bound(workers, AffinityKind::OsDefault),
-                AffinityKind::OsDefault
-            );
+            assert_eq!(bound(workers, None), AffinityKind::OsDefault);
         }
     }
 
@@ -103,10 +102,11 @@ mod tests {
     fn an_option_goes_first() {
         let count = processors().len();
         for given in [
+            AffinityKind::OsDefault,
             AffinityKind::RoundRobin(vec![0]),
             AffinityKind::AllInSet(vec![0]),
         ] {
-            assert_eq!(bound(count, given.clone()), given);
+            assert_eq!(bound(count, Some(given.clone())), given);
         }
     }
 }

@@ -270,9 +270,7 @@ unsafe extern "C" fn initialize(
         set_heap_size(&mut settings, config)?;
         affinity::bind_workers(&mut settings.builder.options, config.gc_threads as usize);
         match config.huge_pages {
-            abi::HUGE_PAGES_ALWAYS => {
-                settings.builder.options.transparent_hugepages.set(true);
-            }
+            abi::HUGE_PAGES_ALWAYS => settings.use_huge_pages(),
             #[cfg(feature = "shardsweep")]
             abi::HUGE_PAGES_NEVER => set_huge_pages(HugePages::Never),
             #[cfg(feature = "shardsweep")]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The options of the heap: mmtk's, from `MMTK_*` variables and `-XX:ThirdPartyHeapOptions`, which
-//! wins. An option that is unknown, malformed or without effect ends the VM with one line; so does a variable, unless
-//! its name is that of no option.
+//! wins. An option that is unknown or malformed, or that no plan of the build heeds, ends the VM with one line; so does a variable,
+//! unless its name is that of no option. An option that other plans alone heed is accepted, and has no effect.
 
 use crate::affinity;
 use crate::plans::{self, PlanInfo};
@@ -96,6 +96,14 @@ impl Settings {
     /// How many of them work beside mutators, if it was given.
     pub fn concurrent_threads(&self) -> Option<usize> {
         given(&self.builder.options.concurrent_threads)
+    }
+
+    /// Has mmtk use huge pages, unless an option says whether it does.
+    pub fn use_huge_pages(&mut self) {
+        let option = &mut self.builder.options.transparent_hugepages;
+        if !option.was_set() {
+            option.set(true);
+        }
     }
 
     fn new() -> Self {

@@ -194,6 +194,19 @@ fn malformed_options() {
 }
 
 #[test]
+fn huge_pages_are_used_unless_an_option_says_so() {
+    for (text, used) in [
+        ("", true),
+        ("transparent_hugepages=false", false),
+        ("transparent_hugepages=true", true),
+    ] {
+        let mut settings = options(text).unwrap();
+        settings.use_huge_pages();
+        assert_eq!(*settings.builder.options.transparent_hugepages, used);
+    }
+}
+
+#[test]
 fn refused_options() {
     assert_eq!(
         error("gc_trigger=FixedHeapSize:1024"),
