@@ -298,6 +298,7 @@ fn set_heap_size(settings: &mut Settings, config: &Config) -> Result<(), String>
     } else {
         max
     };
+    settings.check_nursery(min)?;
     trigger::set_bounds(trigger::Bounds { min, max });
     let options = &mut settings.builder.options;
     if config.concurrent_gc_threads != 0 {

@@ -5,6 +5,7 @@
 
 use crate::affinity;
 use crate::plans::{self, PlanInfo};
+use crate::trigger::PAGE;
 use mmtk::util::options::{MMTKOption, NurserySize, Options};
 use mmtk::MMTKBuilder;
 
@@ -21,6 +22,10 @@ const BOOLEAN: &str = "true or false";
 const BYTES: &str = "a number of bytes";
 const NOT_HEEDED: &str = "mmtk has the name alone";
 
+/// Bytes of the smallest nursery. A thread gets room in it by blocks of 8 pages, and metadata counts for a few pages more. With less, a
+/// collection would be due as soon as the last one has ended.
+const LEAST_NURSERY: usize = 16 * PAGE;
+
 /// mmtk's options cannot be listed through its interface; a test makes sure that it knows these.
 #[rustfmt::skip]
 const OPTIONS: &[Option_] = &[
@@ -28,7 +33,7 @@ const OPTIONS: &[Option_] = &[
     Option_ { name: "threads", expected: "a number of GC threads, at least 1" },
     Option_ { name: "concurrent_threads", expected: "a number of GC threads, at least 1" },
     Option_ { name: "ignore_system_gc", expected: BOOLEAN },
-    Option_ { name: "nursery", expected: "Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX" },
+    Option_ { name: "nursery", expected: "Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX, of at least 65536 bytes" },
     Option_ { name: "full_heap_system_gc", expected: BOOLEAN },
     Option_ { name: "stress_factor", expected: BYTES },
     Option_ { name: "precise_stress", expected: BOOLEAN },
@@ -106,6 +111,23 @@ impl Settings {
         }
     }
 
+    /// Checks that a nursery which is a part of the heap has room for objects in one of so many bytes.
+    ///
+    /// # Errors
+    /// One line that says how large it is, and what was expected.
+    pub fn check_nursery(&self, heap: usize) -> Result<(), String> {
+        let NurserySize::ProportionalBounded { max, .. } = *self.builder.options.nursery else {
+            return Ok(());
+        };
+        let bytes = (heap as f64 * max) as usize;
+        if bytes < LEAST_NURSERY {
+            return Err(format!(
+                "the option 'nursery' gives a heap of {heap} bytes a nursery of {bytes} bytes: expected at least {LEAST_NURSERY}"
+            ));
+        }
+        Ok(())
+    }
+
     fn new() -> Self {
         let mut builder = MMTKBuilder::new_no_env_vars();
         builder.options.no_finalizer.set(true);
@@ -147,12 +169,12 @@ impl Settings {
     }
 }
 
-/// Whether a nursery of the size that is set has room for objects. mmtk counts it in pages, which overflows for more bytes than there are
-/// addresses.
+/// Whether a nursery of the size that is set has room for objects, as far as that does not depend on the heap's size. mmtk counts it in
+/// pages, which overflows for more bytes than there are addresses.
 fn has_nursery(options: &Options) -> bool {
     match *options.nursery {
         NurserySize::Fixed(bytes) | NurserySize::Bounded { max: bytes, .. } => {
-            (1..=isize::MAX as usize).contains(&bytes)
+            (LEAST_NURSERY..=isize::MAX as usize).contains(&bytes)
         }
         NurserySize::ProportionalBounded { .. } => true,
     }

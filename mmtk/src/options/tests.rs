@@ -8,7 +8,7 @@ use mmtk::util::options::PlanSelector;
 const VALUES: &[(&str, &str)] = &[
     ("plan", "Immix"), ("threads", "3"), ("concurrent_threads", "1"),
     ("ignore_system_gc", "true"),
-    ("nursery", "Bounded:1024,4096"), ("full_heap_system_gc", "true"),
+    ("nursery", "Bounded:1024,65536"), ("full_heap_system_gc", "true"),
     ("stress_factor", "4096"),
     ("precise_stress", "false"), ("thread_affinity", "AllInSet:CPU,CPU"), ("transparent_hugepages", "true"),
     ("count_live_bytes_in_gc", "true"), ("immix_always_defrag", "true"),
@@ -63,7 +63,7 @@ fn defaults() {
 
 #[test]
 fn values_may_hold_commas() {
-    let text = "nursery=Bounded:1024,4096,plan=Immix,thread_affinity=CPU,CPU,threads=2";
+    let text = "nursery=Bounded:1024,65536,plan=Immix,thread_affinity=CPU,CPU,threads=2";
     let settings = options(&with_processor(text)).unwrap();
     assert_eq!(settings.plan.selector, PlanSelector::Immix);
     assert_eq!(settings.threads(), Some(2));
@@ -178,10 +178,19 @@ fn malformed_options() {
             error(text)
         );
     }
-    for value in ["Fixed:0", "Bounded:0,0", "Fixed:18446744073709551615"] {
+    for value in [
+        "Fixed:0",
+        "Fixed:65535",
+        "Bounded:0,0",
+        "Bounded:1024,4096",
+        "Fixed:18446744073709551615",
+    ] {
         assert_eq!(
             error(&format!("nursery={value}")),
-            format!("malformed value '{value}' of option 'nursery': expected Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX")
+            format!(
+                "malformed value '{value}' of option 'nursery': expected Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX, \
+                 of at least {LEAST_NURSERY} bytes"
+            )
         );
     }
     let failed = environment(&[("MMTK_STRESS_FACTOR", "4k")], None)
@@ -191,6 +200,19 @@ fn malformed_options() {
         failed,
         "malformed value '4k' of environment variable MMTK_STRESS_FACTOR: expected a number of bytes"
     );
+}
+
+#[test]
+fn a_part_of_the_heap_as_nursery() {
+    let settings = options("nursery=ProportionalBounded:0.01,0.125").unwrap();
+    assert_eq!(settings.check_nursery(8 * LEAST_NURSERY), Ok(()));
+    assert_eq!(
+        settings.check_nursery(8 * LEAST_NURSERY - 8),
+        Err("the option 'nursery' gives a heap of 524280 bytes a nursery of 65535 bytes: expected at least 65536".into())
+    );
+    for text in ["", "nursery=Fixed:1000000"] {
+        assert_eq!(options(text).unwrap().check_nursery(LEAST_NURSERY), Ok(()));
+    }
 }
 
 #[test]
