@@ -39,6 +39,7 @@ const OPTIONS: &[Option_] = &[
     Option_ { name: "precise_stress", expected: BOOLEAN },
     Option_ { name: "thread_affinity", expected: "a list of processors that the process may run on, such as 0,2-3 or AllInSet:0,1" },
     Option_ { name: "transparent_hugepages", expected: BOOLEAN },
+    #[cfg(not(feature = "malloc-libc"))]
     Option_ { name: "count_live_bytes_in_gc", expected: BOOLEAN },
     Option_ { name: "immix_always_defrag", expected: BOOLEAN },
     Option_ { name: "immix_defrag_every_block", expected: BOOLEAN },
@@ -67,6 +68,11 @@ const REFUSED: &[(&str, &str)] = &[
     ("use_return_barrier", NOT_HEEDED),
     ("eager_complete_sweep", NOT_HEEDED),
     ("nursery_zeroing", NOT_HEEDED),
+    #[cfg(feature = "malloc-libc")]
+    (
+        "count_live_bytes_in_gc",
+        "mmtk does not count them in the memory of a malloc library",
+    ),
     ("analysis_factor", "this build has no analysis"),
     ("work_perf_events", "this build has no performance counters"),
     (

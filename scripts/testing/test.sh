@@ -165,7 +165,7 @@ other_plans() {
   on_plan stock MarkSweep fragmentation/NoAddresses.java
   on_plan stock Immix moving references
   on_plan stock SemiSpace unloading/CallSites.java
-  on_plan malloc-shardsweep MarkSweep references/FoundOnce.java
+  on_plan malloc-shardsweep MarkSweep references/FoundOnce.java badinput/LiveBytesOfLibrary.java
 }
 
 # on_plan BUILD PLAN TEST...: runs tests of ours, one at a time. When a pause ends, all that is reachable has to be marked.

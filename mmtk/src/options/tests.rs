@@ -11,7 +11,9 @@ const VALUES: &[(&str, &str)] = &[
     ("nursery", "Bounded:1024,65536"), ("full_heap_system_gc", "true"),
     ("stress_factor", "4096"),
     ("precise_stress", "false"), ("thread_affinity", "AllInSet:CPU,CPU"), ("transparent_hugepages", "true"),
-    ("count_live_bytes_in_gc", "true"), ("immix_always_defrag", "true"),
+    #[cfg(not(feature = "malloc-libc"))]
+    ("count_live_bytes_in_gc", "true"),
+    ("immix_always_defrag", "true"),
     ("immix_defrag_every_block", "true"), ("immix_defrag_headroom_percent", "5"),
     ("concurrent_immix_disable_concurrent_marking", "true"),
 ];
