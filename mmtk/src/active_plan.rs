@@ -70,7 +70,8 @@ impl<const COMPRESSED: bool> ActivePlan<OpenJDK<COMPRESSED>> for Threads {
     }
 
     fn mutators<'a>() -> Box<dyn Iterator<Item = &'a mut Mutator<OpenJDK<COMPRESSED>>> + 'a> {
-        // SAFETY: mmtk asks while mutators are stopped; the list has each of them once.
+        // SAFETY: mmtk asks while mutators are stopped, and the list has each of them once. mmtk's packets of one pause may have
+        // references to one mutator at a time: some use its allocators, the others its barrier.
         Box::new(
             upcalls::mutators()
                 .into_iter()

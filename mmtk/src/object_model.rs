@@ -69,8 +69,8 @@ impl<const COMPRESSED: bool> ObjectModel<OpenJDK<COMPRESSED>> for Oops {
 
     fn copy_to(from: ObjectReference, to: ObjectReference, _region: Address) -> Address {
         let bytes = bytes(from);
-        // SAFETY: mark-compact slides objects down in address order: `to` overlaps only memory
-        // whose objects have moved already, or `from` itself.
+        // SAFETY: mark-compact slides objects down in address order: `to` overlaps only dead objects, those that have moved
+        // already, and `from` itself.
         unsafe {
             ptr::copy::<u8>(
                 from.to_raw_address().to_ptr(),

@@ -76,8 +76,9 @@ impl<const COMPRESSED: bool> OopSlot<COMPRESSED> {
     pub fn store_nullable(self, object: Option<ObjectReference>) {
         let address = object.map_or(0, |object| object.to_raw_address().as_usize());
         if self.is_narrow() {
-            // SAFETY: a slot is the address of a narrowOop, which in compiled code need not be
-            // aligned; during a collection only one worker writes it, and always the same value.
+            // SAFETY: a slot is the address of a narrowOop. In compiled code it need not be aligned, which no atomic access allows.
+            // Several workers may write a slot, all of them the same value. While mutators run, plans only read. A mutator may write
+            // meanwhile: the one instruction that this is sees the old value of an aligned slot, or the new one.
             unsafe { ptr::write_unaligned(self.0 as *mut u32, encode(address)) };
         } else {
             // SAFETY: as above, for a full oop.
