@@ -7,7 +7,7 @@
 mod fake_vm;
 
 use crate::abi::{self, REMEMBERED};
-use crate::heap::dispatch;
+use crate::heap::{self, dispatch};
 use crate::plans::PLANS;
 use crate::trigger::{self, HeapSize};
 use crate::OpenJDK;

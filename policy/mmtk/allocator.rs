@@ -61,10 +61,10 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
         context: Arc<AllocatorContext<VM>>,
     ) -> Self {
         let options = &context.options;
-        // A mutator without a thread is for barriers alone: it has no lists to hide.
-        let is_precise_stress = tls != VMThread::UNINITIALIZED
-            && *options.precise_stress
-            && options.is_stress_test_gc_enabled();
+        // A mutator without a thread is for barriers alone: it has no lists to hide, and takes no part of the heap.
+        let has_thread = tls != VMThread::UNINITIALIZED;
+        let is_precise_stress =
+            has_thread && *options.precise_stress && options.is_stress_test_gc_enabled();
         let mut allocator = FreeListAllocator {
             heads: Self::heads_in_thread(tls),
             local: Local::default(),
@@ -76,7 +76,9 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
             for_addresses: 0,
             in_vain: 0,
         };
-        space.add_thread();
+        if has_thread {
+            space.add_thread();
+        }
         allocator.hide(is_precise_stress);
         allocator
     }

@@ -2,6 +2,9 @@
 //! The memory of our mark-sweep space, as `jcmd GC.heap_info` shows it.
 
 use super::*;
+use crate::{barrier, entry};
+use std::ffi::c_void;
+use std::ptr;
 
 /// The number before `unit` in the line about blocks.
 fn kibibytes(text: &str, unit: &str) -> usize {
@@ -37,4 +40,32 @@ fn what_is_not_charged_is_not_resident() {
     for root in 0..3 {
         check_list(&vm, root, 0..2_000);
     }
+}
+
+/// A thread is charged for a part of what is free at a time, which is the less the more threads there are. The mutator of threads that
+/// have none is no thread.
+#[test]
+fn a_mutator_without_a_thread_has_no_share() {
+    let (mut vm, _) = in_case!(blocks::a_mutator_without_a_thread_has_no_share);
+    if !env::var(CASE).unwrap().starts_with("MarkSweep ") {
+        return;
+    }
+    fn remember<const COMPRESSED: bool>(array: Oop) {
+        let array = entry::object(array as *const c_void);
+        // SAFETY: no mutator is passed.
+        unsafe { barrier::remember_object::<COMPRESSED>(ptr::null_mut(), array) };
+    }
+    // Of the smallest heap, so much is left that a part is less than a block.
+    let array = vm.alloc_array(1_200_000 / if heap::is_compressed() { 4 } else { 8 });
+    vm.set_root(0, array);
+    dispatch!(remember(array.unwrap()));
+    vm.collect();
+    let (mut used, end) = (vm.used_bytes(), vm.total_bytes());
+    let (free, mut most) = (end - used, 0);
+    while end - used > free / 2 {
+        vm.alloc(Class::Node).expect("room for a node");
+        most = most.max(vm.used_bytes() - used);
+        used = vm.used_bytes();
+    }
+    assert!((free / 24..free / 12).contains(&most), "{most} of {free}");
 }

@@ -398,6 +398,13 @@ impl FakeVm {
         unsafe { (plugin().used_bytes)() as usize }
     }
 
+    /// Bytes that the heap has now.
+    #[cfg(feature = "shardsweep")]
+    pub fn total_bytes(&self) -> usize {
+        // SAFETY: has no preconditions.
+        unsafe { (plugin().total_bytes)() as usize }
+    }
+
     /// The text of GC.heap_info.
     pub fn heap_info(&self) -> String {
         unsafe extern "C" fn write(context: *mut c_void, text: *const c_char, length: usize) {
