@@ -5,7 +5,9 @@ use crate::layout::WORD;
 use crate::plans::PlanInfo;
 use crate::trigger::{self, PAGE};
 use crate::{heap, OpenJDK};
-use mmtk::util::alloc::{AllocationOptions, AllocatorInfo, BumpPointer, MarkCompactAllocator};
+use mmtk::util::alloc::{
+    AllocationOptions, AllocatorInfo, AllocatorSelector, BumpPointer, MarkCompactAllocator,
+};
 use mmtk::util::metadata::side_metadata;
 use mmtk::util::options::PlanSelector;
 use mmtk::util::{Address, ObjectReference};
@@ -164,4 +166,30 @@ pub fn take_buffer<const COMPRESSED: bool>(
     let bytes = (bump_pointer.limit - start).min(MAX_DEFAULT_BYTES.load(Ordering::Relaxed));
     bump_pointer.cursor += bytes;
     bytes
+}
+
+/// All that a plan may have allocators for.
+const SEMANTICS: [AllocationSemantics; 7] = [
+    AllocationSemantics::Default,
+    AllocationSemantics::Immortal,
+    AllocationSemantics::Los,
+    AllocationSemantics::Code,
+    AllocationSemantics::ReadOnly,
+    AllocationSemantics::LargeCode,
+    AllocationSemantics::NonMoving,
+];
+
+/// Drops the allocators of a mutator that has been destroyed, and is to be dropped next: mmtk does not drop what a mutator has of them.
+pub fn drop_allocators<const COMPRESSED: bool>(mutator: &mut Mutator<OpenJDK<COMPRESSED>>) {
+    let mmtk = heap::mmtk::<COMPRESSED>();
+    let mut selectors =
+        SEMANTICS.map(|semantics| memory_manager::get_allocator_mapping(mmtk, semantics));
+    // Several semantics may have one allocator.
+    selectors.sort_unstable();
+    for same in selectors.chunk_by(|first, second| first == second) {
+        if same[0] != AllocatorSelector::None {
+            // SAFETY: the plan has named the allocator, each is dropped once, and nothing uses it any more.
+            unsafe { ptr::drop_in_place(mutator.allocator_mut(same[0])) };
+        }
+    }
 }

@@ -368,6 +368,7 @@ unsafe extern "C" fn destroy_mutator(mutator: Mutator) {
             unsafe { Box::from_raw(mutator.cast::<mmtk::Mutator<OpenJDK<COMPRESSED>>>()) };
         barrier::take_remembered(&mut mutator);
         memory_manager::destroy_mutator(&mut mutator);
+        allocation::drop_allocators(&mut mutator);
         active_plan::count_destroyed();
     }
     dispatch!(destroy(mutator))

@@ -7,6 +7,7 @@
 mod fake_vm;
 
 use crate::abi::{self, REMEMBERED};
+use crate::active_plan::mutator_ref;
 use crate::heap::{self, dispatch};
 use crate::plans::PLANS;
 use crate::trigger::{self, HeapSize};
@@ -14,8 +15,10 @@ use crate::OpenJDK;
 use fake_vm::{Class, FakeVm, Oop, MIB};
 use mmtk::plan::{BarrierSelector, PlanConstraints};
 use mmtk::util::heap::GCTriggerPolicy;
+use mmtk::{memory_manager, AllocationSemantics};
 use std::env;
 use std::process::Command;
+use std::sync::Arc;
 
 const CASE: &str = "SHARDSWEEP_TEST_CASE";
 
@@ -521,6 +524,29 @@ fn the_heap_can_grow_where_pages_are_waited_for() {
         trigger::forget_pending();
     }
     dispatch!(check());
+}
+
+/// A thread that ends leaves nothing of its allocators behind: what they share is counted.
+#[test]
+fn threads_leave_no_allocators() {
+    let (mut vm, constraints) = in_case!(threads_leave_no_allocators);
+    if !constraints.collects_garbage {
+        return;
+    }
+    fn users<const COMPRESSED: bool>(mutator: abi::Mutator) -> usize {
+        let mmtk = heap::mmtk::<COMPRESSED>();
+        let selector = memory_manager::get_allocator_mapping(mmtk, AllocationSemantics::Default);
+        // SAFETY: the mutator of this thread, and an allocator of its plan.
+        let allocator = unsafe { mutator_ref::<COMPRESSED>(mutator).allocator(selector) };
+        Arc::strong_count(&allocator.get_context().options)
+    }
+    // After a collection all workers are there, which use it too.
+    make_list(&mut vm, 0, 0..1);
+    vm.collect();
+    let mutator = vm.mutator();
+    let before = dispatch!(users(mutator));
+    vm.run_thread();
+    assert_eq!(dispatch!(users(mutator)), before);
 }
 
 #[test]

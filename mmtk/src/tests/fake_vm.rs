@@ -249,6 +249,23 @@ impl FakeVm {
         Some(reference)
     }
 
+    /// Has another thread begin, with no free lists at hand, and end.
+    pub fn run_thread(&mut self) {
+        let thread = FakeThread::new(ptr::null_mut());
+        // SAFETY: the thread lives as long as its mutator, and this one plays it.
+        unsafe {
+            let mutator = (plugin().bind_mutator)(thread.cast());
+            (plugin().hide_free_lists)(mutator, 1);
+            (plugin().destroy_mutator)(mutator);
+            drop(Box::from_raw(thread));
+        }
+    }
+
+    /// The mutator of the Java thread.
+    pub fn mutator(&self) -> Mutator {
+        self.mutator
+    }
+
     /// Bytes of a buffer for bump allocation behind the object that was allocated last.
     pub fn take_buffer(&mut self, start: usize) -> usize {
         // SAFETY: this thread's mutator.
