@@ -22,9 +22,10 @@ const BOOLEAN: &str = "true or false";
 const BYTES: &str = "a number of bytes";
 const NOT_HEEDED: &str = "mmtk has the name alone";
 
-/// Bytes of the smallest nursery. A thread gets room in it by blocks of 8 pages, and metadata counts for a few pages more. With less, a
-/// collection would be due as soon as the last one has ended.
-const LEAST_NURSERY: usize = 16 * PAGE;
+/// Bytes of the smallest nursery. Threads get room in it by blocks of 8 pages, and metadata counts for a few pages more. Where it has no
+/// room for one, a collection would be due as soon as the last one has ended. Where it has room for one alone, copies may fill as many
+/// blocks of old objects as new ones have been filled.
+const LEAST_NURSERY: usize = 32 * PAGE;
 
 /// mmtk's options cannot be listed through its interface; a test makes sure that it knows these.
 #[rustfmt::skip]
@@ -33,7 +34,7 @@ const OPTIONS: &[Option_] = &[
     Option_ { name: "threads", expected: "a number of GC threads, at least 1" },
     Option_ { name: "concurrent_threads", expected: "a number of GC threads, at least 1" },
     Option_ { name: "ignore_system_gc", expected: BOOLEAN },
-    Option_ { name: "nursery", expected: "Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX, of at least 65536 bytes" },
+    Option_ { name: "nursery", expected: "Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX, of at least 131072 bytes" },
     Option_ { name: "full_heap_system_gc", expected: BOOLEAN },
     Option_ { name: "stress_factor", expected: BYTES },
     Option_ { name: "precise_stress", expected: BOOLEAN },

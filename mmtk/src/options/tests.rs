@@ -8,7 +8,7 @@ use mmtk::util::options::PlanSelector;
 const VALUES: &[(&str, &str)] = &[
     ("plan", "Immix"), ("threads", "3"), ("concurrent_threads", "1"),
     ("ignore_system_gc", "true"),
-    ("nursery", "Bounded:1024,65536"), ("full_heap_system_gc", "true"),
+    ("nursery", "Bounded:1024,131072"), ("full_heap_system_gc", "true"),
     ("stress_factor", "4096"),
     ("precise_stress", "false"), ("thread_affinity", "AllInSet:CPU,CPU"), ("transparent_hugepages", "true"),
     #[cfg(not(feature = "malloc-libc"))]
@@ -65,7 +65,7 @@ fn defaults() {
 
 #[test]
 fn values_may_hold_commas() {
-    let text = "nursery=Bounded:1024,65536,plan=Immix,thread_affinity=CPU,CPU,threads=2";
+    let text = "nursery=Bounded:1024,131072,plan=Immix,thread_affinity=CPU,CPU,threads=2";
     let settings = options(&with_processor(text)).unwrap();
     assert_eq!(settings.plan.selector, PlanSelector::Immix);
     assert_eq!(settings.threads(), Some(2));
@@ -182,7 +182,7 @@ fn malformed_options() {
     }
     for value in [
         "Fixed:0",
-        "Fixed:65535",
+        "Fixed:131071",
         "Bounded:0,0",
         "Bounded:1024,4096",
         "Fixed:18446744073709551615",
@@ -210,7 +210,7 @@ fn a_part_of_the_heap_as_nursery() {
     assert_eq!(settings.check_nursery(8 * LEAST_NURSERY), Ok(()));
     assert_eq!(
         settings.check_nursery(8 * LEAST_NURSERY - 8),
-        Err("the option 'nursery' gives a heap of 524280 bytes a nursery of 65535 bytes: expected at least 65536".into())
+        Err("the option 'nursery' gives a heap of 1048568 bytes a nursery of 131071 bytes: expected at least 131072".into())
     );
     for text in ["", "nursery=Fixed:1000000"] {
         assert_eq!(options(text).unwrap().check_nursery(LEAST_NURSERY), Ok(()));

@@ -65,8 +65,8 @@ public class BadInput {
         refused("malformed value '-1' of option 'stress_factor'", OPTIONS + "stress_factor=-1");
         refused("malformed value 'maybe' of option 'precise_stress'", OPTIONS + "precise_stress=maybe");
         refused("malformed value 'AllInSet:9000-9001' of option 'thread_affinity'", OPTIONS + "thread_affinity=AllInSet:9000-9001");
-        refused("malformed value 'Fixed:4096' of option 'nursery'.* at least 65536 bytes", OPTIONS + "plan=GenCopy,nursery=Fixed:4096");
-        refused("a nursery of 20971 bytes: expected at least 65536", "-Xms2m", OPTIONS + "plan=GenCopy,nursery=ProportionalBounded:0.01,0.01");
+        refused("malformed value 'Fixed:4096' of option 'nursery'.* at least 131072 bytes", OPTIONS + "plan=GenCopy,nursery=Fixed:4096");
+        refused("a nursery of 20971 bytes: expected at least 131072", "-Xms2m", OPTIONS + "plan=GenCopy,nursery=ProportionalBounded:0.01,0.01");
         refused("option 'gc_trigger' cannot be set.*-Xms", OPTIONS + "gc_trigger=FixedHeapSize:1000000");
         refused("option 'side_metadata_base_address' cannot be set", OPTIONS + "side_metadata_base_address=5");
     }
