@@ -2,6 +2,7 @@
 // The corner cases of C's malloc family, by the names of the C library. Each case is named on the command line; the
 // exit code says whether it holds. To be run with libshardsweep_malloc.so preloaded.
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -573,6 +574,27 @@ static void late_destructors(void) {
   CHECK(resident_kib() < before + 4096);
 }
 
+static void *leaves_cells_to_the_c_library(void *unused) {
+  free(hide(malloc(8)));
+  // The loader keeps what it would say of an error.
+  CHECK(dlsym(RTLD_DEFAULT, "none") == NULL && pthread_setspecific(key, &key) == 0);
+  return unused;
+}
+
+// The C library frees the tables of keys from the 32nd on, and the errors of the loader, when destructors of keys have ended the thread's
+// heap. No heap begins for that.
+static void freed_by_the_c_library(void) {
+  size_t before = 0;
+  do CHECK(pthread_key_create(&key, NULL) == 0);
+  while (key < 32);
+  for (int round = 0; round < 5000; round++) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, leaves_cells_to_the_c_library, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    if (round == 100) before = resident_kib();
+  }
+  CHECK(resident_kib() < before + 4096);
+}
+
 // The OS takes no locked memory back.
 static void locked_memory(void) {
   const size_t bytes = 1 << 20;
@@ -758,6 +780,7 @@ static const struct {
              {"large-outlive-threads", large_cells_outlive_their_threads},
              {"destructors", freed_by_destructors},
              {"late-destructors", late_destructors},
+             {"freed-by-c-library", freed_by_the_c_library},
              {"locked", locked_memory},
              {"fork", fork_under_load},
              {"fork-in-free", fork_while_another_frees},
