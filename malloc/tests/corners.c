@@ -99,6 +99,32 @@ static void too_much(void) {
   CHECK(hide(pvalloc(SIZE_MAX - 10 + big - big)) == NULL);
 }
 
+// What a line of a file in /proc that begins with the name says.
+static size_t number_in(const char *path, const char *name) {
+  char line[200];
+  size_t number = 0;
+  FILE *file = fopen(path, "r");
+  CHECK(file);
+  do CHECK(fgets(line, sizeof line, file));
+  while (strncmp(line, name, strlen(name)) != 0);
+  CHECK(sscanf(line + strlen(name), "%zu", &number) == 1 && fclose(file) == 0);
+  return number;
+}
+
+// The kernel refuses it, unless it is told otherwise.
+static void more_than_the_machine_has(void) {
+  if (number_in("/proc/sys/vm/overcommit_memory", "") != 0) return;
+  const size_t has = (number_in("/proc/meminfo", "MemTotal:") + number_in("/proc/meminfo", "SwapTotal:")) << 10;
+  for (size_t times = 3; times < 100; times *= 3) {
+    errno = 0;
+    CHECK(hide(malloc(times * has)) == NULL && errno == ENOMEM);
+    void *kept = hide(malloc(10 << 20));
+    errno = 0;
+    CHECK(kept && hide(realloc(hide(kept), times * has)) == NULL && errno == ENOMEM);
+    free(kept);
+  }
+}
+
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *pointer, size_t size);
@@ -760,6 +786,7 @@ static const struct {
   void (*run)(void);
 } cases[] = {{"size-zero", size_zero},
              {"too-much", too_much},
+             {"more-than-there-is", more_than_the_machine_has},
              {"names-of-glibc", names_of_glibc},
              {"alignment", alignment},
              {"usable", usable},

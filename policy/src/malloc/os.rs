@@ -11,7 +11,8 @@ use std::cell::Cell;
 mod mapped {
     use crate::config::PAGE_BYTES;
 
-    /// Maps `bytes`, a multiple of the page, at a multiple of `align`, a power of two from the page up. The memory is zero.
+    /// Maps `bytes`, a multiple of the page, at a multiple of `align`, a power of two from the page up. The memory is zero. The kernel
+    /// counts it as what it has promised: so it refuses what is more than the machine has, unless it is told to refuse nothing.
     pub(crate) fn map(bytes: usize, align: usize) -> Option<usize> {
         let start = map_anywhere(bytes)?;
         if start % align == 0 {
@@ -33,7 +34,7 @@ mod mapped {
                 std::ptr::null_mut(),
                 bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
                 -1,
                 0,
             )
@@ -49,10 +50,7 @@ mod mapped {
                 pointer(start),
                 bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE
-                    | libc::MAP_ANONYMOUS
-                    | libc::MAP_NORESERVE
-                    | libc::MAP_FIXED_NOREPLACE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE,
                 -1,
                 0,
             )
