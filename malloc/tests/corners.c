@@ -250,16 +250,25 @@ static void realloc_every_way(void) {
   free(grows), free(other);
 }
 
-// A huge buffer that grows in steps, with something behind it, moves as often as its length doubles some times.
+// A huge buffer that grows in steps, with something behind it, moves as often as its length doubles some times. While it grows inside
+// its room, the OS is not called: what was written behind it is still there.
 static void grows_in_steps(void) {
   char *grows = NULL;
-  int moves = 0;
-  for (size_t bytes = 5 << 20; bytes < 256 << 20; bytes += 65536) {
+  int moves = 0, inside = 0;
+  for (size_t bytes = 5 << 20, usable = 0; bytes < 256 << 20; bytes += 65536) {
     const uintptr_t before = (uintptr_t)grows;
+    const size_t usable_before = usable;
     CHECK(grows = hide(realloc(grows, bytes)));
-    moves += (uintptr_t)grows != before;
+    usable = malloc_usable_size(grows);
+    if ((uintptr_t)grows != before) {
+      moves++;
+    } else if (usable == usable_before) {
+      CHECK(grows[usable - 1] == 1);
+      inside++;
+    }
+    grows[usable - 1] = 1;
   }
-  CHECK(moves < 64);
+  CHECK(moves < 64 && inside > 100);
   free(grows);
 }
 

@@ -8,7 +8,8 @@ use super::{large, options, os, release, secure, sizes, thread};
 use crate::config::{CHUNK_BYTES, PAGE_BYTES};
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 
-/// What gets shorter by so many bytes or more, and stays where it is, gives the memory of those bytes back to the OS.
+/// What gets shorter by so many bytes or more, and stays where it is, gives the memory of those bytes back to the OS, unless they are
+/// no more than the room of what grows in steps.
 const TRIM_BYTES: usize = 1 << 20;
 /// One that grows and has to move gets room for one part in so many more, if no chunk holds it.
 const ROOM_FRACTION: usize = 8;
@@ -177,11 +178,14 @@ fn alloc_to_move(align: usize, usable: usize, size: usize) -> *mut u8 {
     aligned_alloc(align, size)
 }
 
-/// Whether `size` bytes are well kept where they are.
+/// Whether `size` bytes are well kept where they are. The memory behind them goes back to the OS where it is [`TRIM_BYTES`] or more, and
+/// more than the room that [`alloc_to_move`] leaves: what grows inside that makes no call of the OS at each step.
 unsafe fn resize_in_place(pointer: *mut u8, usable: usize, size: usize) -> bool {
     if size <= usable && size >= usable / 2 {
         let rest = (pointer.addr() + size).next_multiple_of(PAGE_BYTES);
-        if usable - size >= TRIM_BYTES && options::reset_delay().is_some() {
+        // Cells are whole pages, so the room may be up to a page longer.
+        let room = usable / (ROOM_FRACTION + 1) + PAGE_BYTES;
+        if usable - size >= TRIM_BYTES.max(room) && options::reset_delay().is_some() {
             os::reset(rest, pointer.addr() + usable - rest);
         }
         return true;
