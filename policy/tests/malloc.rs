@@ -699,6 +699,31 @@ fn statistics_tell_of_what_was_freed_too() {
     });
 }
 
+#[test]
+fn more_than_there_are_addresses_costs_nothing_that_is_kept() {
+    const BYTES: usize = 6912;
+    alone(|| {
+        let cells = [[BYTES; 20].as_slice(), &[1 << 20]].concat();
+        let cells: Vec<*mut u8> = cells.into_iter().map(malloc::malloc).collect();
+        // SAFETY: they are in use.
+        cells
+            .into_iter()
+            .for_each(|cell| unsafe { malloc::free(cell) });
+        let kept = || {
+            (
+                bin(BYTES).blocks,
+                malloc::statistics::statistics().dirty_pages,
+            )
+        };
+        let before = kept();
+        assert!(before.0 >= 2 && before.1 >= 256, "{before:?}");
+        for (align, size) in [(8, usize::MAX / 4), (8, 1 << 47), (1 << 62, 8)] {
+            assert!(malloc::aligned_alloc(align, size).is_null());
+        }
+        assert_eq!(kept(), before);
+    });
+}
+
 /// No field is read that another thread writes without an atomic: ThreadSanitizer and Miri say so.
 #[test]
 fn statistics_are_taken_while_threads_run() {

@@ -17,6 +17,8 @@ use std::ops::Range;
 use std::ptr::with_exposed_provenance;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8};
 
+/// The addresses that a program has are below this power of two.
+pub(crate) const LOG_ADDRESSES: u32 = 47;
 /// Pages of the shortest block.
 pub(crate) const MIN_BLOCK_PAGES: usize = 16;
 /// A block begins at a multiple of so many pages: with guard pages so that the ends of most blocks stay where they are.

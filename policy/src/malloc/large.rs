@@ -3,7 +3,9 @@
 
 use super::arena::ARENA;
 use super::block::{Block, SINGLE};
-use super::chunk::{Chunk, BLOCK_ALIGN, HEADER_PAGES, MAX_BLOCK_PAGES, MIN_BLOCK_PAGES};
+use super::chunk::{
+    Chunk, BLOCK_ALIGN, HEADER_PAGES, LOG_ADDRESSES, MAX_BLOCK_PAGES, MIN_BLOCK_PAGES,
+};
 use super::heap::Heap;
 use super::secure::{self, GUARD_PAGES};
 use super::{os, release};
@@ -13,7 +15,9 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 /// A cell of at least `size` bytes at a multiple of `align`, a power of two. 0 if the OS has no memory.
 pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
     let least = MIN_BLOCK_PAGES * PAGE_BYTES;
-    let bytes = release::page_bytes(size.max(least)).filter(|&bytes| bytes <= isize::MAX as usize);
+    // For what no program has addresses for, nothing need be given up.
+    let has_addresses = |&bytes: &usize| (bytes | align) >> LOG_ADDRESSES == 0;
+    let bytes = release::page_bytes(size.max(least)).filter(has_addresses);
     let find = |bytes| in_chunk(bytes, align).or_else(|| huge(bytes, align));
     let block = bytes.and_then(|bytes| {
         find(bytes).or_else(|| {

@@ -16,7 +16,7 @@
 
 use super::block::Block;
 use super::cell;
-use super::chunk::{block_of, Chunk};
+use super::chunk::{block_of, Chunk, LOG_ADDRESSES};
 use super::{os, statistics, thread};
 use crate::config::{LOG_CHUNK_BYTES, PAGE_BYTES};
 use crate::pages::CHUNK_PAGES;
@@ -182,8 +182,12 @@ pub(crate) fn die(wrong: Wrong, cell: usize) -> ! {
     unsafe { libc::abort() }
 }
 
-/// Chunks in the address space that a program has, of 47 bits.
-const MAX_CHUNKS: usize = if ON { 1 << (47 - LOG_CHUNK_BYTES) } else { 0 };
+/// Chunks in the address space that a program has.
+const MAX_CHUNKS: usize = if ON {
+    1 << (LOG_ADDRESSES - LOG_CHUNK_BYTES)
+} else {
+    0
+};
 /// Of each of them whether it is there.
 static CHUNKS: [AtomicU8; MAX_CHUNKS] = [const { AtomicU8::new(NEVER) }; MAX_CHUNKS];
 const NEVER: u8 = 0;
