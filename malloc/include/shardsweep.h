@@ -61,7 +61,8 @@ void shardsweep_set_deferred_free(shardsweep_deferred_free hook, void *argument)
 /* Options, which the environment sets before main. */
 enum {
   /* SHARDSWEEP_RESET_DELAY: milliseconds until free pages of chunks go back to the OS; 0 for at once, negative for never.
-   * 100 by default. What is due goes when a block is given back, or after some more allocations. */
+   * 100 by default. What is due goes when a block is given back, or after some more allocations. Unless it is 0, each heap keeps up to
+   * 1 MiB of empty blocks, in secure mode 4 MiB, until its thread allocates again. */
   SHARDSWEEP_RESET_DELAY = 0,
   /* SHARDSWEEP_SHOW_STATS: 1 for statistics on standard error when the program ends; has an effect in the environment alone. */
   SHARDSWEEP_SHOW_STATS = 1

@@ -667,6 +667,34 @@ fn free_pages_go_back_to_the_os() {
     });
 }
 
+#[test]
+fn free_pages_go_back_at_once_without_a_delay() {
+    use malloc::options::{self, Option::ResetDelay};
+    const BYTES: usize = 6912;
+    alone(|| {
+        // What is free already goes now.
+        options::set(ResetDelay, 0);
+        let before = malloc::statistics::pages_reset();
+        let cells: Vec<*mut u8> = (0..20).map(|_| malloc::malloc(BYTES)).collect();
+        // A bin's last block would stay for some calls if it were empty.
+        let last = malloc::malloc(BYTES);
+        for cell in cells {
+            // SAFETY: it is in use, and has so many bytes.
+            unsafe {
+                cell.write_bytes(1, BYTES);
+                malloc::free(cell);
+            }
+        }
+        let after = malloc::statistics::statistics();
+        assert_eq!((bin(BYTES).blocks, after.dirty_pages), (1, 0));
+        // A block of the shortest length has eight or nine of the cells, so two blocks were released.
+        assert!(after.pages_reset >= before + 2 * (8 * BYTES).div_ceil(4096));
+        // SAFETY: it is in use.
+        unsafe { malloc::free(last) };
+        options::set(ResetDelay, 100);
+    });
+}
+
 /// What the statistics say of the bin of cells with so many bytes.
 fn bin(cell_bytes: usize) -> malloc::statistics::BinStatistics {
     let mut bins = malloc::statistics::statistics().bins.into_iter();

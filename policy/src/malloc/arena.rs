@@ -284,13 +284,28 @@ impl Arena {
         self.give_pages(chunk, start..touched, touched..end);
     }
 
-    /// Gives pages of a chunk back, of which the latter were never touched.
+    /// Gives pages of a chunk back, of which the latter were never touched. Without a delay the others go back to the OS first: nobody
+    /// has to look for them.
     pub fn give_pages(&self, chunk: &Chunk, dirty: Range<usize>, clean: Range<usize>) {
-        self.dirty_pages.fetch_add(dirty.len(), Relaxed);
-        chunk.pages.give(dirty, true);
+        let at_once = options::reset_delay() == Some(0) && !dirty.is_empty();
+        let is_clean = at_once && self.reset_claimed(chunk, dirty.clone(), dirty.len());
+        if !is_clean {
+            self.dirty_pages.fetch_add(dirty.len(), Relaxed);
+        }
+        chunk.pages.give(dirty, !is_clean);
         chunk.pages.give(clean, false);
         self.note_room(chunk);
         self.plan_reset();
+    }
+
+    /// Gives pages back to the OS that the caller has claimed, of which so many are dirty. False where the OS does not take them.
+    fn reset_claimed(&self, chunk: &Chunk, pages: Range<usize>, dirty: usize) -> bool {
+        let start = chunk.start() + pages.start * PAGE_BYTES;
+        let reset = os::reset(start, pages.len() * PAGE_BYTES);
+        if reset {
+            self.counters.pages_reset.fetch_add(dirty, Relaxed);
+        }
+        reset
     }
 
     /// Says that a search may find pages in the chunk: after some were given back, or were not there for a moment.
@@ -318,15 +333,19 @@ impl Arena {
     }
 
     fn plan_reset(&self) {
+        if self.dirty_pages() == 0 {
+            return;
+        }
         if let Some(delay) = options::reset_delay() {
             self.plan_reset_in(delay);
             self.reset_if_due();
         }
     }
 
+    /// Without a delay, what is dirty still could not go at once: it is tried again a little later, as that looks at all chunks.
     fn plan_reset_in(&self, delay: u64) {
         if self.reset_at.load(Relaxed) == 0 {
-            let at = os::milliseconds() + delay;
+            let at = os::milliseconds() + delay.max(1);
             let _ = self.reset_at.compare_exchange(0, at, AcqRel, Relaxed);
         }
     }
@@ -334,6 +353,9 @@ impl Arena {
     /// Has dirty pages go back to the OS as the delay says that was set just now.
     pub fn delay_changed(&self) {
         self.reset_at.store(0, Relaxed);
+        if options::reset_delay() == Some(0) {
+            self.reset();
+        }
         self.plan_reset();
     }
 
@@ -344,7 +366,7 @@ impl Arena {
         if due && self.reset_at.compare_exchange(at, 0, AcqRel, Relaxed) == Ok(at) && !self.reset()
         {
             // At once would be in the middle of what the others do.
-            self.plan_reset_in(options::reset_delay().unwrap_or(0).max(1));
+            self.plan_reset_in(options::reset_delay().unwrap_or(0));
         }
     }
 
@@ -357,14 +379,11 @@ impl Arena {
                     is_all = false;
                     continue;
                 };
-                let start = chunk.start() + run.start * PAGE_BYTES;
-                if os::reset(start, run.len() * PAGE_BYTES) {
-                    self.counters.pages_reset.fetch_add(dirty, Relaxed);
-                    chunk.pages.give(run, false);
-                } else {
+                let reset = self.reset_claimed(chunk, run.clone(), dirty);
+                if !reset {
                     self.dirty_pages.fetch_add(run.len(), Relaxed);
-                    chunk.pages.give(run, true);
                 }
+                chunk.pages.give(run, !reset);
                 self.note_room(chunk);
             }
         }

@@ -7,7 +7,7 @@ use super::cell;
 use super::chunk::{block_of, BLOCK_ALIGN, MIN_BLOCK_PAGES};
 use super::queue::Queue;
 use super::secure::{self, Numbers, Wrong, GUARD_PAGES};
-use super::{abandoned, deferred_free, large, os, release, sizes, thread};
+use super::{abandoned, deferred_free, large, options, os, release, sizes, thread};
 use crate::size_class::{Bin, MAX_BINS, SMALL_BYTES};
 use crate::thread_free::DelayedFree;
 use std::cell::Cell;
@@ -15,7 +15,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Calls of the generic path for which a bin keeps its only block although it is empty.
 const RETIRE_CALLS: u8 = 16;
-/// Pages of empty blocks that a heap keeps at most, besides those. Guard pages cost a call of the OS where a block comes or goes.
+/// Pages of empty blocks that a heap keeps at most, besides those; none where free pages go back to the OS at once. Guard pages cost a call
+/// of the OS where a block comes or goes.
 const EMPTY_PAGES: usize = if secure::ON { 1024 } else { 256 };
 /// After so many milliseconds, half of these are released.
 const EMPTY_TIME: u64 = 10;
@@ -413,7 +414,8 @@ impl Heap {
             .set(self.empty_pages.get() + block.pages.get() as usize);
         self.empty_bins
             .set(self.empty_bins.get() | 1 << block.bin.get());
-        self.release_empty(EMPTY_PAGES);
+        let keeps = options::reset_delay() != Some(0);
+        self.release_empty(if keeps { EMPTY_PAGES } else { 0 });
     }
 
     /// An empty block of the bin that was kept.

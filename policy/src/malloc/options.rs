@@ -14,7 +14,8 @@ static SHOW_STATS: AtomicBool = AtomicBool::new(false);
 /// What can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Option {
-    /// `SHARDSWEEP_RESET_DELAY`: milliseconds until free pages of chunks go back to the OS; 0 for at once, negative for never.
+    /// `SHARDSWEEP_RESET_DELAY`: milliseconds until free pages of chunks go back to the OS; 0 for at once, negative for never. Where it is
+    /// not 0, each heap keeps some empty blocks until its thread allocates again.
     ResetDelay,
     /// `SHARDSWEEP_SHOW_STATS`: 1 to print statistics when the program ends.
     ShowStats,
