@@ -117,14 +117,55 @@ static void twice_at_once(void) {
   free(kept);
 }
 
+enum { SMALLEST = 70000 };
+static void *smallest[SMALLEST];
+
+// Cells of several blocks, of which the first ones are full.
+static void allocate_smallest(void) {
+  for (int i = 0; i < SMALLEST; i++) smallest[i] = allocate(8);
+}
+
 // The block is full: the free by another thread is delayed, until the owner looks.
 static void twice_delayed(void) {
-  enum { COUNT = 70000 };
-  static void *cells[COUNT];
-  for (int i = 0; i < COUNT; i++) cells[i] = allocate(8);
-  elsewhere(free_it, cells[10]);
-  elsewhere(free_it, cells[10]);
-  for (int i = 0; i < COUNT; i++) cells[i] = allocate(8);
+  allocate_smallest();
+  elsewhere(free_it, smallest[10]);
+  elsewhere(free_it, smallest[10]);
+  allocate_smallest();
+}
+
+static void twice_delayed_by_owner(void) {
+  allocate_smallest();
+  elsewhere(free_it, smallest[10]);
+  free(hide(smallest[10]));
+}
+
+static void *free_two_blocks(void *unused) {
+  free(smallest[10]);
+  free(smallest[20000]);
+  return unused;
+}
+
+// Two that wait for the owner: the link of the second leads to the first, in another block.
+static void delay_two(void) {
+  allocate_smallest();
+  elsewhere(free_two_blocks, NULL);
+}
+
+static void twice_delayed_first(void) {
+  delay_two();
+  elsewhere(free_it, smallest[10]);
+}
+
+static void twice_delayed_second(void) {
+  delay_two();
+  elsewhere(free_it, smallest[20000]);
+  allocate_smallest();
+}
+
+static void twice_delayed_second_by_owner(void) {
+  delay_two();
+  free(hide(smallest[20000]));
+  allocate_smallest();
 }
 
 static void realloc_freed(void) {
@@ -226,6 +267,10 @@ static const struct {
              {"twice-elsewhere", twice_elsewhere, DOUBLE_FREE},
              {"twice-at-once", twice_at_once, DOUBLE_FREE},
              {"twice-delayed", twice_delayed, DOUBLE_FREE},
+             {"twice-delayed-by-owner", twice_delayed_by_owner, DOUBLE_FREE},
+             {"twice-delayed-first", twice_delayed_first, DOUBLE_FREE},
+             {"twice-delayed-second", twice_delayed_second, DOUBLE_FREE},
+             {"twice-delayed-second-by-owner", twice_delayed_second_by_owner, DOUBLE_FREE},
              {"realloc-freed", realloc_freed, DOUBLE_FREE},
              {"foreign-stack", foreign_stack, FOREIGN},
              {"foreign-inside", foreign_inside, FOREIGN},

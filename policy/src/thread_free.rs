@@ -189,7 +189,7 @@ impl ThreadFree {
     }
 }
 
-/// Cells whose free was delayed, of any block of one heap.
+/// Cells whose free was delayed, of any block of one heap, each with its successor in it.
 #[derive(Debug)]
 pub struct DelayedFree(AtomicUsize);
 
@@ -200,16 +200,19 @@ impl Default for DelayedFree {
 }
 
 impl DelayedFree {
+    /// Ends the list. The list of a block ends in 0, so that the last cell tells on which it is.
+    pub const END: usize = 1;
+
     /// An empty list.
     #[cfg(not(loom))]
     pub const fn new() -> Self {
-        DelayedFree(AtomicUsize::new(0))
+        DelayedFree(AtomicUsize::new(Self::END))
     }
 
     /// An empty list.
     #[cfg(loom)]
     pub fn new() -> Self {
-        DelayedFree(AtomicUsize::new(0))
+        DelayedFree(AtomicUsize::new(Self::END))
     }
 
     /// Any thread pushes `cell`; `link` makes its argument the successor of the cell.
@@ -224,12 +227,12 @@ impl DelayedFree {
         }
     }
 
-    /// The thread of the heap takes the whole list.
+    /// The thread of the heap takes the whole list. Its first cell, or [`END`](DelayedFree::END).
     pub fn take(&self) -> usize {
-        if self.0.load(Relaxed) == 0 {
-            return 0;
+        if self.0.load(Relaxed) == Self::END {
+            return Self::END;
         }
-        self.0.swap(0, Acquire)
+        self.0.swap(Self::END, Acquire)
     }
 }
 

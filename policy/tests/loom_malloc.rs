@@ -55,10 +55,10 @@ impl Block {
         assert_eq!(self.put_back(freed.first), freed.count);
     }
 
-    /// The owner gets the cells of a list back. How many there were.
+    /// The owner gets the cells of a list back, of the block or of delayed frees. How many there were.
     fn put_back(&self, mut list: usize) -> u32 {
         let mut count = 0;
-        while list != 0 {
+        while list != 0 && list != DelayedFree::END {
             count += 1;
             // SAFETY: the block is the caller's; loom checks that.
             self.returned.with_mut(|all| unsafe { (*all).push(list) });
@@ -91,7 +91,7 @@ impl Block {
     /// The owner frees what others could not, as a heap does on its generic path.
     fn free_delayed(&self) {
         let mut cell = self.delayed.take();
-        while cell != 0 {
+        while cell != DelayedFree::END {
             // SAFETY: the list was taken whole; loom checks that.
             let next = self.links[cell / 8 - 1].with(|link| unsafe { *link });
             if self.thread_free.set_delayed(false) {

@@ -6,7 +6,7 @@ use super::block::{Block, SINGLE};
 use super::cell;
 use super::chunk::{block_of, BLOCK_ALIGN, MIN_BLOCK_PAGES};
 use super::queue::Queue;
-use super::secure::{self, Numbers, Wrong, GUARD_PAGES};
+use super::secure::{self, Numbers, GUARD_PAGES};
 use super::{abandoned, deferred_free, large, options, os, release, sizes, thread};
 use crate::size_class::{Bin, MAX_BINS, SMALL_BYTES};
 use crate::thread_free::DelayedFree;
@@ -209,16 +209,14 @@ impl Heap {
     /// Frees the cells of full blocks that other threads freed.
     pub(crate) fn free_delayed(&self) {
         let mut cell = self.delayed.take();
-        while cell != 0 {
+        while cell != DelayedFree::END {
             // SAFETY: cells on the list are of blocks of this heap, and in use until they are freed here.
             let block = unsafe { block_of(cell) };
             // SAFETY: the list was taken whole.
             let next = unsafe { cell::next(cell, &block.secret) };
+            secure::check_waited(block, cell, next);
             if block.thread_free.set_delayed(false) {
                 block.collect();
-                if secure::ON && block.is_free(cell) {
-                    secure::die(Wrong::DoubleFree, cell);
-                }
                 release::free_own(block, cell);
             } else {
                 // The thread that pushed it still uses the header.
@@ -227,9 +225,7 @@ impl Heap {
                     cell::link(cell, next, &block.secret)
                 });
             }
-            if next != 0 {
-                secure::check_delayed(cell, next);
-            }
+            secure::check_delayed(cell, next);
             cell = next;
         }
     }

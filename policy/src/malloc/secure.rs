@@ -4,7 +4,11 @@
 //!
 //! - The links of free cells are hidden by a key of the block, and are seen to lead to a cell of it when they are read.
 //! - What is freed is seen to be a cell in use: its chunk is one of ours, its address the start of a cell, and its first word no
-//!   hidden link. The link is erased when a cell is handed out, so that the program never has one.
+//!   hidden link to a cell of the block, nor the end of a list. The link is erased when a cell is handed out, so that the program never
+//!   has one.
+//! - One double free is seen later. A cell that another thread has freed in a full block waits on the heap's list of delayed frees, where its
+//!   link may lead into another block: then it looks as if it were in use. A second free puts it on a list of its block, too, by which the link
+//!   changes. That is seen when the owner takes the delayed frees; if the cell was handed out again before, as a list that was overwritten.
 //! - Two frees of a cell at the same time: of two threads that do not own the block, the second finds the link of the first. Where one
 //!   is the owner's, the cell is on two lists, or twice on one. It is seen when it is handed out the second time, when the list is walked,
 //!   or when the block seems empty: each of its cells has to be on a list before its memory goes back.
@@ -20,6 +24,7 @@ use super::chunk::{block_of, Chunk, LOG_ADDRESSES};
 use super::{os, statistics, thread};
 use crate::config::{LOG_CHUNK_BYTES, PAGE_BYTES};
 use crate::pages::CHUNK_PAGES;
+use crate::thread_free::DelayedFree;
 use std::cell::Cell;
 use std::mem::offset_of;
 use std::ops::Range;
@@ -233,7 +238,7 @@ pub(crate) fn looks_used(block: &Block, address: usize) -> bool {
     }
     // SAFETY: it is a cell's first word, which nobody but the caller writes.
     let next = unsafe { cell::next(address, &block.secret) };
-    next != 0 && !block.spans(next)
+    next > DelayedFree::END && !block.spans(next)
 }
 
 /// Ends the program unless `address` is that of a cell in use, or 0. It is about to be freed, or made longer.
@@ -256,6 +261,9 @@ pub(crate) fn check(address: usize) {
     }
     // SAFETY: it is a cell's first word, which nobody but the caller writes.
     let next = unsafe { cell::next(address, &block.secret) };
+    if next == DelayedFree::END {
+        die(Wrong::DoubleFree, address);
+    }
     if block.may_link(next) {
         maybe_free(block, address);
     }
@@ -309,7 +317,7 @@ pub(crate) fn take(block: &Block, cell: usize) {
     // SAFETY: cells are at least 8 bytes at multiples of 8, and the program gave this one back.
     let word = unsafe { AtomicUsize::from_ptr(with_exposed_provenance_mut(cell)) };
     let next = block.secret.show(word.swap(block.secret.hide(0), Relaxed));
-    if block.may_link(next) {
+    if next == DelayedFree::END || block.may_link(next) {
         die(Wrong::DoubleFree, cell);
     }
 }
@@ -331,9 +339,17 @@ pub(crate) fn check_link(block: &Block, from: usize, cell: usize) {
     }
 }
 
-/// Ends the program unless `cell`, which the list of delayed frees leads to, is one; the link was in the cell at `from`.
+/// Ends the program if `cell`, which waited on the list of delayed frees with the link `next`, is on a list of its block, too. That has
+/// changed the link to one of the block's. To look at each cell would cost misses: what other threads freed is on these lists.
+pub(crate) fn check_waited(block: &Block, cell: usize, next: usize) {
+    if ON && block.may_link(next) && block.is_free(cell) {
+        die(Wrong::DoubleFree, cell);
+    }
+}
+
+/// Ends the program unless `cell`, which the list of delayed frees leads to, is one, or its end; the link was in the cell at `from`.
 pub(crate) fn check_delayed(from: usize, cell: usize) {
-    if !ON {
+    if !ON || cell == DelayedFree::END {
         return;
     }
     // SAFETY: there is a chunk, and its table leads to one of its headers, whatever the address is.
@@ -356,7 +372,7 @@ impl Block {
         offset < self.secret.area() && self.secret.is_multiple(offset)
     }
 
-    /// Whether `next` is what a free cell has for its successor.
+    /// Whether `next` is what a cell on a list of the block has for its successor.
     #[inline(always)]
     fn may_link(&self, next: usize) -> bool {
         next == 0 || self.has_cell(next)
