@@ -822,3 +822,36 @@ fn blocks_are_chosen_in_no_order() {
         unsafe { heaps::destroy(heap) };
     });
 }
+
+#[cfg(feature = "secure")]
+#[test]
+fn no_block_grows_for_a_choice_of_two() {
+    alone(|| {
+        let first = malloc::malloc(3300);
+        // SAFETY: it is in use.
+        let bytes = unsafe { malloc::usable_size(first) };
+        // A block of the shortest length, without its guard page, is full.
+        let mut cells: Vec<*mut u8> = (1..15 * 4096 / bytes)
+            .map(|_| malloc::malloc(bytes))
+            .collect();
+        // One that is not comes behind it.
+        let heap = heaps::new().unwrap();
+        let last = pointer(heap_malloc(heap, bytes));
+        // SAFETY: the heap is this thread's, and not used any further.
+        unsafe { heaps::delete(heap) };
+        let touched = bin(bytes).touched_bytes;
+        for _ in 0..200 {
+            for cell in &mut cells {
+                // SAFETY: it is in use.
+                unsafe { malloc::free(*cell) };
+            }
+            cells.fill_with(|| malloc::malloc(bytes));
+        }
+        assert_eq!(bin(bytes).touched_bytes, touched);
+        // SAFETY: they are in use.
+        cells
+            .into_iter()
+            .chain([first, last])
+            .for_each(|cell| unsafe { malloc::free(cell) });
+    });
+}

@@ -231,6 +231,11 @@ impl Block {
         }
     }
 
+    /// Whether cells are left that were never linked.
+    pub(crate) fn can_grow(&self) -> bool {
+        self.capacity.get() < self.reserved.get()
+    }
+
     /// Links more cells, about a page of them. False if all are.
     pub(crate) fn grow(&self) -> bool {
         let (capacity, bytes) = (self.capacity.get(), self.cell_bytes.get());

@@ -234,11 +234,17 @@ impl Heap {
     fn find(&self, bin: Bin) -> Option<&'static Block> {
         let mut found = None;
         for block in self.queues[bin.index()].iter() {
-            // By chance fresh pages come before freed cells, so that addresses are hard to foretell.
-            if !(block.free.get() == 0 && block.secret.once_in(16) && block.grow()) {
+            // The second one is taken for the cells that it has.
+            let may_grow = found.is_none();
+            // By chance fresh pages come before freed cells, so that addresses are hard to foretell. What others freed can wait while there
+            // are cells: to join two lists is to walk one.
+            if block.free.get() == 0 && !(may_grow && block.secret.once_in(16) && block.grow()) {
                 block.collect();
             }
-            if block.free.get() == 0 && !block.grow() {
+            if block.free.get() == 0 && !(may_grow && block.grow()) {
+                if block.can_grow() {
+                    break;
+                }
                 self.to_full(block);
                 continue;
             }
