@@ -352,11 +352,26 @@ static void no_memory_but_what_others_freed(void) {
   free(all);
 }
 
-// In secure mode pages without access lie in what is free; to have access to them costs memory.
-static void no_memory_to_write(void) {
+// In secure mode pages without access lie in what is free then.
+static void free_side_by_side(void) {
   void *cells[8];
   for (int i = 0; i < 8; i++) CHECK(cells[i] = hide(malloc(100000)));
   for (int i = 0; i < 8; i++) free(cells[i]);
+}
+
+// What is longer has access to them.
+static void longer_than_what_was_freed(void) {
+  free_side_by_side();
+  unsigned char *cell = hide(malloc(800000));
+  CHECK(cell);
+  fill(cell, 800000, 1);
+  CHECK(holds(cell, 800000, 1));
+  free(cell);
+}
+
+// That costs memory.
+static void no_memory_to_write(void) {
+  free_side_by_side();
   struct rlimit limit = {4096, 4096};
   CHECK(setrlimit(RLIMIT_DATA, &limit) == 0);
   char *cell = hide(malloc(800000));
@@ -806,6 +821,7 @@ static const struct {
              {"no-memory", no_memory},
              {"other-sizes", no_memory_but_of_other_sizes},
              {"freed-by-others", no_memory_but_what_others_freed},
+             {"longer", longer_than_what_was_freed},
              {"no-memory-to-write", no_memory_to_write},
              {"freed-beside-idle-owner", no_memory_but_what_an_idle_thread_owns},
              {"freed-without-heap", freed_without_a_heap},

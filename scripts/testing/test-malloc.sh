@@ -113,6 +113,15 @@ secure() {
   say "secure mode ends: $(cut -d ' ' -f 1 <<<"$listed" | xargs)"
 }
 
+# A longer block has access to the pages without access that lie in it by one call of the OS.
+guards() {
+  local calls
+  strace -f -e trace=mprotect -o "$WORK/calls" -E LD_PRELOAD="$SECURE" "$WORK/corners" longer || die "secure mode: a longer block cannot be written"
+  calls=$(grep -c 'PROT_READ|PROT_WRITE' "$WORK/calls") || true
+  [[ $calls == 1 ]] || die "secure mode: a block has access to its pages by $calls calls"
+  say "secure mode: a block has access to its pages by one call"
+}
+
 # The interface of shardsweep.h, in a program that is linked with the library.
 header() {
   gcc -std=gnu11 -O1 -Wall -Wextra -Werror -I "$ROOT/malloc/include" -o "$WORK/header" "$ROOT/malloc/tests/header.c" \
@@ -247,7 +256,7 @@ print(sum(len(re.findall("[0-9]+", json.dumps(list(range(n))))) for n in range(3
 }
 
 main() {
-  need_packages gcc g++ binutils libc6-dev python3 git sqlite3 redis-server redis-tools openjdk-17-jdk-headless libpython3.11-testsuite rustc-web chromium
+  need_packages gcc g++ binutils libc6-dev strace python3 git sqlite3 redis-server redis-tools openjdk-17-jdk-headless libpython3.11-testsuite rustc-web chromium
   ../building/malloc.sh
   ../building/malloc.sh secure
   mkdir -p "$WORK"
@@ -257,6 +266,7 @@ main() {
   rust_example
   ./malloc_code.py
   secure
+  guards
   for LIBRARY in "$LIBRARY" "$SECURE"; do
     say "on ${LIBRARY##*/}"
     corner_cases

@@ -405,9 +405,12 @@ impl Guards {
             return true;
         }
         let last = pages.end - 1;
-        let mut within = (pages.start..last).filter(|&page| self.has(page));
-        if !within.all(|page| self.remove(chunk, page)) {
-            return false;
+        let stale = |&page: &usize| self.has(page);
+        let first = (pages.start..last).find(stale);
+        if let Some((from, to)) = first.zip((pages.start..last).rfind(stale)) {
+            if !self.remove(chunk, from..to + 1) {
+                return false;
+            }
         }
         let few = GUARDS.load(Relaxed) < MAX_GUARDS;
         if !self.has(last) && few && os::protect(chunk.start() + last * PAGE_BYTES, PAGE_BYTES) {
@@ -428,11 +431,15 @@ impl Guards {
         self.0[page / 64].load(Relaxed) >> (page % 64) & 1 != 0
     }
 
-    fn remove(&self, chunk: &Chunk, page: usize) -> bool {
-        let removed = os::unprotect(chunk.start() + page * PAGE_BYTES, PAGE_BYTES);
+    /// Gives access to pages of the caller's, by one call of the OS. Where that fails, what has access nevertheless counts as a guard still.
+    fn remove(&self, chunk: &Chunk, pages: Range<usize>) -> bool {
+        let start = chunk.start() + pages.start * PAGE_BYTES;
+        let removed = os::unprotect(start, pages.len() * PAGE_BYTES);
         if removed {
-            self.0[page / 64].fetch_and(!(1 << (page % 64)), Relaxed);
-            GUARDS.fetch_sub(1, Relaxed);
+            for page in pages.filter(|&page| self.has(page)) {
+                self.0[page / 64].fetch_and(!(1 << (page % 64)), Relaxed);
+                GUARDS.fetch_sub(1, Relaxed);
+            }
         }
         removed
     }
