@@ -272,6 +272,20 @@ static void grows_in_steps(void) {
   free(grows);
 }
 
+// So does a smaller one that is a block of its own.
+static void large_grows_in_steps(void) {
+  char *grows = NULL;
+  int moves = 0;
+  for (size_t bytes = 70000; bytes < 4 << 20; bytes += 4096) {
+    const uintptr_t before = (uintptr_t)grows;
+    CHECK(grows = hide(realloc(grows, bytes)));
+    grows[bytes - 1] = 1;
+    moves += (uintptr_t)grows != before;
+  }
+  CHECK(moves < 64);
+  free(grows);
+}
+
 // What is shrunk by less than half stays, and its memory goes.
 static void shrinks_a_little(void) {
   const size_t from = 64 << 20, to = 40 << 20;
@@ -817,6 +831,7 @@ static const struct {
              {"zeroed", zeroed},
              {"realloc", realloc_every_way},
              {"grow", grows_in_steps},
+             {"grow-large", large_grows_in_steps},
              {"trim", shrinks_a_little},
              {"no-memory", no_memory},
              {"other-sizes", no_memory_but_of_other_sizes},

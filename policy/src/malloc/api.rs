@@ -11,7 +11,7 @@ use std::ptr::{null_mut, with_exposed_provenance_mut};
 /// What gets shorter by so many bytes or more, and stays where it is, gives the memory of those bytes back to the OS, unless they are
 /// no more than the room of what grows in steps.
 const TRIM_BYTES: usize = 1 << 20;
-/// One that grows and has to move gets room for one part in so many more, if no chunk holds it.
+/// What grows and has to move gets room for one part in so many more: see [`alloc_to_move`].
 const ROOM_FRACTION: usize = 8;
 
 /// Bytes at multiples of 16, or of 8 if they are 8 or less. A size of 0 has an address of its own, too.
@@ -166,10 +166,15 @@ pub unsafe fn aligned_realloc(pointer: *mut u8, align: usize, size: usize) -> *m
     new
 }
 
-/// A cell of `size` bytes for what is in one of `usable`. Huge ones that grow in steps would each be copied again and again: room that is
-/// not touched costs addresses alone.
+/// A cell of `size` bytes for what is in one of `usable`. Huge ones that grow in steps would each be copied again and again, and in secure
+/// mode all that are a block each: room that is not touched costs addresses alone.
 fn alloc_to_move(align: usize, usable: usize, size: usize) -> *mut u8 {
-    if size > usable && size >= CHUNK_BYTES {
+    let least = if secure::ON {
+        sizes::MAX_BINNED_BYTES + 1
+    } else {
+        CHUNK_BYTES
+    };
+    if size > usable && size >= least {
         let with_room = aligned_alloc(align, size.saturating_add(size / ROOM_FRACTION));
         if !with_room.is_null() {
             return with_room;
