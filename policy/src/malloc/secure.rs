@@ -12,7 +12,8 @@
 //! - Two frees of a cell at the same time: of two threads that do not own the block, the second finds the link of the first. Where one
 //!   is the owner's, the cell is on two lists, or twice on one. It is seen when it is handed out the second time, when the list is walked,
 //!   or when the block seems empty: each of its cells has to be on a list before its memory goes back.
-//! - Cells of a new page are listed in random order, and the block that serves a bin next is a random one of two.
+//! - Cells of up to 2 KiB that were never handed out are listed in random order, page by page; of longer ones, one is listed at a time. Freed
+//!   cells are handed out in the order of their list. The block that serves a bin next is a random one of two.
 //! - A page without access ends each block, as long as there are no more than [`MAX_GUARDS`], the header of each chunk, and each
 //!   heap.
 //!
