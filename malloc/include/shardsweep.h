@@ -42,7 +42,8 @@ void *shardsweep_heap_aligned_alloc(shardsweep_heap *heap, size_t align, size_t 
 /* Whether a cell in use is of the heap. */
 bool shardsweep_heap_contains(const shardsweep_heap *heap, const void *pointer);
 /* Calls the visitor for each cell in use until it returns false. It must not allocate from the heap, nor free in it. It may use
- * other heaps; the visited one is not collected meanwhile. */
+ * other heaps; the visited one is not collected meanwhile. Cells that other threads free meanwhile may be among those that are visited:
+ * the visitor must not write to them, and their first bytes may be the allocator's. */
 typedef bool (*shardsweep_visitor)(void *cell, size_t bytes, void *argument);
 void shardsweep_heap_visit(shardsweep_heap *heap, shardsweep_visitor visitor, void *argument);
 

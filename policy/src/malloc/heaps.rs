@@ -98,10 +98,11 @@ pub fn collect(force: bool) {
 }
 
 /// Calls `visit` with the address and the size of each cell of the heap that is in use, until it returns false. Cells that
-/// another thread frees meanwhile may be among them.
+/// another thread frees meanwhile may be among them: their first bytes may be a link.
 ///
 /// # Safety
-/// The heap is the calling thread's. `visit` does not allocate from it, frees nothing in it, and does not end it.
+/// The heap is the calling thread's. `visit` does not allocate from it, frees nothing in it, does not end it, and does not write to cells
+/// that another thread may free meanwhile.
 pub unsafe fn visit(heap: &Heap, mut visit: impl FnMut(usize, usize) -> bool) {
     let _visit = Visit::begin(heap);
     for block in heap.blocks() {

@@ -21,8 +21,9 @@
 //! number of allocations, and [`Heap`]'s generic path does then what need not be done each time: it calls the
 //! deferred-free hook, takes the lists of other threads, releases empty blocks, and returns pages to the OS.
 //!
-//! No step takes a lock or waits for a thread, but that which frees the first cell of a full block: the owner does not
-//! end its heap while another thread is about to put that cell into it.
+//! No step takes a lock, and three may wait for another thread: the end of a heap, for one that has freed the first cell of a full block
+//! and is about to put it into the heap; [`set_deferred_free`], for one that is setting the hook; and the beginning of a thread's
+//! default heap, for one that is making the key by which the C library calls at the end of a thread.
 //!
 //! | file | idea |
 //! |---|---|
