@@ -163,9 +163,7 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
             match allocate(self) {
                 Refill::Cell(cell) => {
                     self.for_addresses = 0;
-                    if self.local.reused() >= TOLD_BYTES {
-                        self.space.note_reused(self.tls, self.local.take_reused());
-                    }
+                    self.tell_reused(TOLD_BYTES);
                     return Some(cell);
                 }
                 Refill::Charge { least, .. } if self.is_in_vain(least) => {
@@ -184,6 +182,7 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
                     // A full collection did not help. However much of the heap is free, the VM tries once more at most: it has
                     // another clear soft references.
                     self.for_addresses = 0;
+                    self.space.uncharge(self.local.take_credit());
                     self.out_of_memory(self.tls);
                     return None;
                 }
@@ -193,6 +192,13 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
                     return None;
                 }
             }
+        }
+    }
+
+    /// Tells of cells on pages that were charged before the last collection, if the thread has been handed out so many bytes.
+    fn tell_reused(&mut self, least: usize) {
+        if self.local.reused() >= least {
+            self.space.note_reused(self.tls, self.local.take_reused());
         }
     }
 
@@ -224,6 +230,7 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
     /// Gives up all blocks, by the mutator's thread. Where nothing was allocated since it was called last, that takes no time.
     pub fn give_up(&mut self) {
         let heap = self.space.heap();
+        self.tell_reused(1);
         let (local, heads) = self.lists();
         let unused = local.give_up(heads, heap);
         self.space.uncharge(unused);

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 const BUSY: Duration = Duration::from_micros(500);
 
 /// Time before a batch where no processor is idle, and from one look at a busy heap to the next. To return a batch and to
-/// fault it in again takes some 1 ms, of which this makes 1 % of a processor's time.
+/// fault it in again takes some 1 ms, of which this makes 1 % of a processor's time. A heap that comes to hold more than it may is
+/// looked at at once.
 const DELAY: Duration = Duration::from_millis(100);
 
 /// How many times the time between the last two collections passes before the next one is overdue. Until then, mutators that
@@ -64,6 +65,10 @@ pub struct Purger {
     /// Locked during a batch.
     work: Mutex<Work>,
     woken: Condvar,
+    /// Whether the thread waits for mutators, which come first.
+    yields: AtomicBool,
+    /// How long it waits.
+    delay: Duration,
     /// Whether there is a thread.
     alive: AtomicBool,
     spawn: Spawn,
@@ -72,11 +77,11 @@ pub struct Purger {
 impl Purger {
     /// A purger without a thread: most heaps are too small to need one.
     pub fn new() -> Self {
-        Self::with_spawn(spawn)
+        Self::with(spawn, DELAY)
     }
 
-    /// The same with another way to make a thread.
-    fn with_spawn(spawn: Spawn) -> Self {
+    /// The same with another way to make a thread, and another time for it to wait for mutators.
+    fn with(spawn: Spawn, delay: Duration) -> Self {
         let now = Instant::now();
         Purger {
             assigned: AtomicBool::new(false),
@@ -86,6 +91,8 @@ impl Purger {
                 overdue: now,
             }),
             woken: Condvar::new(),
+            yields: AtomicBool::new(false),
+            delay,
             alive: AtomicBool::new(false),
             spawn,
         }
@@ -107,6 +114,13 @@ impl Purger {
     /// Wakes the thread if it has something to do.
     pub fn wake(&self) {
         if self.assigned.load(Ordering::Relaxed) {
+            self.woken.notify_all();
+        }
+    }
+
+    /// Has the thread ask again whether mutators come first, if it waits for them. One that is about to wait may do so once.
+    pub fn hurry(&self) {
+        if self.yields.load(Ordering::Relaxed) && self.yields.swap(false, Ordering::Relaxed) {
             self.woken.notify_all();
         }
     }
@@ -162,12 +176,14 @@ impl Purger {
             let idle = |_: &mut Work| !self.assigned.load(Ordering::Relaxed);
             let work = self.woken.wait_while(self.work.lock().unwrap(), idle);
             let work = work.unwrap();
-            let (mutators_first, overdue) = ((work.assignment.mutators_first)(), work.overdue);
-            drop(work);
-            if mutators_first && Instant::now() < overdue {
-                thread::sleep(DELAY);
+            let mutators_first = (work.assignment.mutators_first)();
+            if mutators_first && Instant::now() < work.overdue {
+                self.yields.store(true, Ordering::Relaxed);
+                let _ = self.woken.wait_timeout(work, self.delay).unwrap();
+                self.yields.store(false, Ordering::Relaxed);
                 continue;
             }
+            drop(work);
             if mutators_first {
                 give_way();
             }

@@ -240,6 +240,9 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             return None;
         }
         self.shared.pages.charge_reserved(pages.get());
+        if !self.shared.is_within_heap() {
+            self.shared.purger.hurry();
+        }
         Some(pages)
     }
 
@@ -295,14 +298,13 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 
     /// Whether so many pages can be charged without a collection, as far as is known.
     pub(super) fn has_free(&self, pages: NonZeroUsize) -> bool {
-        self.free_pages() >= pages.get()
+        self.pages_with_metadata(self.charged_pages() + pages.get()) <= self.shared.heap_pages()
     }
 
-    /// Number of pages that can be charged before the heap is full.
+    /// Number of pages that are not charged, nor of metadata of those that are.
     pub(crate) fn free_pages(&self) -> usize {
-        self.shared
-            .heap_pages()
-            .saturating_sub(self.charged_pages())
+        let charged = self.pages_with_metadata(self.charged_pages());
+        self.shared.heap_pages().saturating_sub(charged)
     }
 
     fn thread_count(&self) -> usize {

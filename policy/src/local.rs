@@ -102,6 +102,12 @@ impl Local {
         self.credit += pages.get();
     }
 
+    /// Takes the pages that were charged for this thread and that it has not opened yet, to uncharge them.
+    #[must_use]
+    pub fn take_credit(&mut self) -> usize {
+        std::mem::take(&mut self.credit)
+    }
+
     /// The slow path of allocation, for when `heads` has no cell of `bin`: makes more free cells and hands out the
     /// first. It waits for no other thread; with huge pages it may have the OS make one. Where pages must be charged or a chunk is
     /// needed, it says so and leaves everything in a state in which a collection may run before the next call.
@@ -336,14 +342,19 @@ impl Local {
             let current = std::mem::replace(&mut self.current[bin.index()], NONE);
             // Of a block that is shared, what the thread has at hand is found dead by the next collection.
             if current != NONE {
-                heap.block(current).put_back(cells);
+                let block = heap.block(current);
+                if block.live_cells() != 0 {
+                    let unused = cells.count as usize * bin.cell_bytes();
+                    self.reused = self.reused.saturating_sub(unused);
+                }
+                block.put_back(cells);
                 heap.retire(current);
             }
             if let Some(former) = self.take_former(heap, bin) {
                 heap.publish(former);
             }
         }
-        std::mem::take(&mut self.credit)
+        self.take_credit()
     }
 
     /// The bins that may have cells or a block. The caller leaves them none.
@@ -381,7 +392,7 @@ impl Local {
             *length = length.div_ceil(2);
         }
         self.reused = 0;
-        std::mem::take(&mut self.credit)
+        self.take_credit()
     }
 }
 

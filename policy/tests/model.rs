@@ -558,6 +558,23 @@ fn cells_that_a_collection_has_left_free_count_as_reused() {
 }
 
 #[test]
+fn what_a_thread_gives_back_does_not_count_as_reused() {
+    let space = Space::<Blocks64K>::new(1, 8);
+    let bin = Bin::holding(64);
+    let mut mutator = Mutator::default();
+    let cells: Vec<usize> = (0..100)
+        .map(|_| space.alloc(&mut mutator, bin).unwrap())
+        .collect();
+    space.mark(cells.iter().copied().step_by(2));
+    space.release(std::iter::once(&mut mutator));
+    for _ in 0..10 {
+        space.alloc(&mut mutator, bin).unwrap();
+    }
+    space.give_up(&mut mutator);
+    assert_eq!(mutator.local.take_reused(), 10 * 64);
+}
+
+#[test]
 fn where_pages_cannot_be_charged_a_larger_cell_serves() {
     let space = Space::<Blocks64K>::new(1, 1);
     let mut mutator = Mutator::default();

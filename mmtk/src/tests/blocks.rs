@@ -69,3 +69,34 @@ fn a_mutator_without_a_thread_has_no_share() {
     }
     assert!((free / 24..free / 12).contains(&most), "{most} of {free}");
 }
+
+/// Half of the larger cells are free when all pages are charged: they serve smaller objects before a collection does.
+#[test]
+fn free_cells_of_the_next_bin_serve_before_a_collection() {
+    let (mut vm, _) = in_case!(blocks::free_cells_of_the_next_bin_serve_before_a_collection);
+    if !env::var(CASE).unwrap().starts_with("MarkSweep ") {
+        return;
+    }
+    const LARGE: usize = 50_000;
+    let alloc = |vm: &mut FakeVm, bytes: usize| {
+        let length = (bytes - Class::Array.bytes()) / fake_vm::field_bytes();
+        vm.alloc_array(length).expect("room for a small array")
+    };
+    let all = vm.alloc_array(LARGE).expect("room for a large array");
+    vm.set_root(0, Some(all));
+    for index in 0..LARGE {
+        let large = alloc(&mut vm, 56);
+        vm.set_element(all, index, Some(large));
+    }
+    for index in (0..LARGE).step_by(2) {
+        vm.set_element(all, index, None);
+    }
+    vm.collect();
+    let free = vm.total_bytes() - 1024 * kibibytes(&vm.heap_info(), "charged");
+    let (before, mut bytes) = (vm.collections(), 0);
+    while vm.collections() == before {
+        alloc(&mut vm, 48);
+        bytes += 48;
+    }
+    assert!(bytes > free + LARGE / 4 * 48, "{bytes} bytes of {free}");
+}

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 mod objects;
 mod roots;
 mod threads;
+#[cfg(feature = "shardsweep")]
+pub use objects::field_bytes;
 pub use objects::Class;
 use objects::*;
 use roots::*;

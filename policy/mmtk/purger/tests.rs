@@ -10,7 +10,7 @@ use std::sync::Arc;
 const NEVER: Duration = Duration::from_secs(60);
 
 fn purger(spawn: Spawn) -> &'static Purger {
-    Box::leak(Box::new(Purger::with_spawn(spawn)))
+    Box::leak(Box::new(Purger::with(spawn, DELAY)))
 }
 
 fn no_thread(_: Box<dyn FnOnce() + Send>) -> io::Result<()> {
@@ -160,6 +160,29 @@ fn mutators_come_first_until_a_collection_is_overdue() {
         "it has purged at its first look"
     );
     purger.work.lock().unwrap().overdue = Instant::now();
+    wait(&has_purged);
+}
+
+#[test]
+fn a_thread_that_waits_for_mutators_looks_again_when_it_is_to_hurry() {
+    let purger: &Purger = Box::leak(Box::new(Purger::with(spawn, 10 * NEVER)));
+    purger.work.lock().unwrap().overdue = Instant::now() + 10 * NEVER;
+    purger.hurry();
+    let is_within = Arc::new(AtomicBool::new(true));
+    let asked = is_within.clone();
+    let (batch, has_purged) = channel();
+    purger.assign(Assignment {
+        mutators_first: Box::new(move || asked.load(Ordering::SeqCst)),
+        ..assignment(1, move || batch.send(()).unwrap())
+    });
+    purger.wake();
+    while !purger.yields.load(Ordering::SeqCst) {
+        thread::yield_now();
+    }
+    // It has the lock until it waits.
+    drop(purger.work.lock());
+    is_within.store(false, Ordering::SeqCst);
+    purger.hurry();
     wait(&has_purged);
 }
 
