@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary A flight recording has allocation events: refills of free lists or buffers, objects outside them, samples, whose
- * weights sum up, and old objects.
+ * weights sum up, what collections were needed for, and old objects.
  * @library /lib
  * @modules jdk.jfr jdk.management
  * @run main/othervm -Xmx128m AllocationEvents
@@ -40,6 +40,7 @@ public class AllocationEvents {
 
     public static void main(String[] args) throws Exception {
         allocations();
+        collections();
         oldObjects();
     }
 
@@ -118,6 +119,29 @@ public class AllocationEvents {
         boolean fits = weight >= (LARGE - 1L) * Heap.MIB && weight <= (LARGE + 20L) * Heap.MIB;
         Check.that(fits, "the weight of large objects: " + weight);
         Check.that(events.stream().allMatch(event -> event.getLong("weight") > 0), "each weighs something");
+    }
+
+    /** Each is for an object of this thread, and names a collection that there was. */
+    private static void collections() throws Exception {
+        List<RecordedEvent> events;
+        try (Recording recording = new Recording()) {
+            recording.enable("jdk.AllocationRequiringGC").withStackTrace();
+            recording.enable("jdk.GarbageCollection");
+            events = record(recording, () -> {
+                for (int i = 0; i < 400; i++) {
+                    sink = new byte[Heap.MIB];
+                }
+            });
+        }
+        List<Integer> collections = of(events, "GarbageCollection").stream().map(event -> event.getInt("gcId")).collect(Collectors.toList());
+        long thread = Thread.currentThread().getId();
+        List<RecordedEvent> requests = of(events, "AllocationRequiringGC");
+        requests.removeIf(event -> event.getThread() == null || event.getThread().getJavaThreadId() != thread);
+        Check.that(!requests.isEmpty(), "an event of this thread in " + collections.size() + " collections");
+        for (RecordedEvent event : requests) {
+            Check.that(event.getLong("size") >= Heap.MIB && event.getStackTrace() != null, "what it was needed for: " + event);
+            Check.that(collections.contains(event.getInt("gcId")), event + " has one of " + collections);
+        }
     }
 
     private static void oldObjects() throws Exception {

@@ -3,6 +3,8 @@
  */
 #include "precompiled.hpp"
 #include "classfile/classLoaderData.hpp"
+#include "gc/shared/allocTracer.hpp"
+#include "gc/shared/gcId.hpp"
 #include "gc/shared/gc_globals.hpp"
 #include "gc/shared/locationPrinter.inline.hpp"
 #include "gc/shared/referenceProcessor.hpp"
@@ -190,7 +192,12 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
     return NULL;
   }
   const uint64_t refilled_before = ThirdPartyHeapThreadLocalData::refilled_bytes(thread);
+  const uint collections = total_collections();
+  const uint next_collection = GCId::peek();
   object = allocate_from_plugin(thread, bytes);
+  if (collections != total_collections()) {
+    AllocTracer::send_allocation_requiring_gc_event(bytes, next_collection);
+  }
   const uint64_t refilled = ThirdPartyHeapThreadLocalData::refilled_bytes(thread) - refilled_before;
   // Compiled code takes memory without counting it: it counts as allocated by the thread when that gets it from the plugin.
   if (object != NULL) {
@@ -408,6 +415,7 @@ MetaWord* ThirdPartyHeap::collect_and_allocate_metadata(ClassLoaderMetaspace* me
     if (cause == GCCause::_metadata_GC_clear_soft_refs) {
       _soft_ref_policy.set_should_clear_all_soft_refs(true);
     }
+    AllocTracer::send_allocation_requiring_gc_event(size * HeapWordSize, GCId::peek());
     collect(cause);
   }
   return metaspace->allocate(size, mdtype);
@@ -423,7 +431,7 @@ jlong ThirdPartyHeap::soft_reference_max_age() const {
 
 void ThirdPartyHeap::initialize_serviceability() {
   _memory_pool = new ThirdPartyHeapMemoryPool(this);
-  // An initial mark frees nothing: thresholds are not compared with what is in use after it.
+  // Thresholds are compared with what is in use after a collection that has looked at all objects.
   _memory_manager.add_pool(_memory_pool, false /* always_affected_by_gc */);
   _memory_manager.set_num_gc_threads(ParallelGCThreads);
   _counters = new ThirdPartyHeapCounters(this);

@@ -25,6 +25,7 @@
 #endif
 
 bool ThirdPartyHeapClassUnloading::_is_marking = false;
+bool ThirdPartyHeapClassUnloading::_has_unloaded = false;
 uint ThirdPartyHeapClassUnloading::_interval = LeastInterval;
 uint ThirdPartyHeapClassUnloading::_without_unloading = 0;
 bool ThirdPartyHeapClassUnloading::_is_requested = false;
@@ -43,6 +44,7 @@ void ThirdPartyHeapClassUnloading::begin_marking(bool may_unload, GCCause::Cause
 
 void ThirdPartyHeapClassUnloading::begin(ThirdPartyHeapPause pause, GCCause::Cause cause) {
   nmethod::oops_do_marking_prologue();
+  _has_unloaded = false;
   if (pause == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
     return;
   }
@@ -98,13 +100,13 @@ public:
 void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosure* forward) {
   assert(_is_marking, "classes are not held weakly");
   _is_marking = false;
+  _has_unloaded = true;
   if (!ThirdPartyHeap::heap()->supports_object_pinning()) {
     ThirdPartyHeapContextForwarder forwarder(is_alive, forward);
     ThirdPartyHeapNMethods::nmethods_do(&forwarder);
   }
   const bool unloaded = SystemDictionary::do_unloading(NULL /* timer */);
   CodeCache::do_unloading(is_alive, unloaded);
-  ThirdPartyHeapNMethods::remove_dead();
   _interval = unloaded ? LeastInterval : MIN2(2 * _interval, MostInterval);
   Klass::clean_weak_klass_links(unloaded);
   JVMCI_ONLY(JVMCI::do_unloading(unloaded);)
@@ -123,5 +125,8 @@ void ThirdPartyHeapClassUnloading::end(ThirdPartyHeapPause pause) {
   // Also the metadata of classes that could not be linked, or were redefined.
   ClassLoaderDataGraph::purge(true /* at_safepoint */);
   DEBUG_ONLY(MetaspaceUtils::verify();)
-  MetaspaceGC::compute_new_size();
+  // The threshold follows what is in use. Where dead classes were not looked for, it would rise with them, and not be reached.
+  if (_has_unloaded || !ClassUnloading) {
+    MetaspaceGC::compute_new_size();
+  }
 }

@@ -56,7 +56,7 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
     _tracer(cause),
     _start(heap->used()),
     _metaspace_before(MetaspaceUtils::get_combined_statistics()),
-    _stats(heap->memory_manager(), cause, action(pause), pause != THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK /* usage thresholds */),
+    _stats(heap->memory_manager(), cause, action(pause), is_whole_heap() /* usage thresholds */),
     _counters(heap->counters()->collector()),
     _cpu_time(&_tracer),
     _time(title(pause), NULL /* the tracer has a phase for it */, cause, true /* log_heap_usage */),
@@ -74,7 +74,7 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
   DerivedPointerTable::clear();
 #endif
   ThirdPartyHeapClassUnloading::begin(_pause, cause);
-  ThirdPartyHeapRoots::begin_collection(_pause == THIRD_PARTY_HEAP_PAUSE_PARTIAL);
+  ThirdPartyHeapRoots::begin_collection(is_partial());
   if (_pause != THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {
     ThirdPartyHeapRoots::announce_tag_maps();
   }
@@ -87,8 +87,8 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
 #if COMPILER2_OR_JVMCI
   DerivedPointerTable::update_pointers();
 #endif
-  if (!_heap->supports_object_pinning()) {
-    ThirdPartyHeapRoots::fix_compiled_code();
+  if (!_heap->supports_object_pinning() && (is_full() || is_partial())) {
+    ThirdPartyHeapRoots::fix_compiled_code(is_partial());
   }
   ThirdPartyHeapPhases::begin("Finish");
   ThirdPartyHeapRoots::end_collection();
@@ -98,8 +98,10 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
   _heap->update_capacity_and_used_at_gc();
   if (is_full()) {
     end_full_collection();
+  } else {
+    _heap->overhead_limit()->record_other(_start);
   }
-  if (is_full() || _pause == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
+  if (is_whole_heap()) {
     _heap->record_whole_heap_examined_timestamp();
   }
   MetaspaceUtils::print_metaspace_change(_metaspace_before);
@@ -111,7 +113,7 @@ ThirdPartyHeapCollection::~ThirdPartyHeapCollection() {
     log_references();
     _tracer.report_gc_reference_stats(_heap->discovered_references());
   }
-  _tracer.report_end(_heap);
+  _tracer.report_end(_heap, is_whole_heap());
   _heap->counters()->update_all();
   MemoryService::track_memory_usage();
   if (_pause == THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {

@@ -40,6 +40,9 @@ private:
   ThirdPartyHeapPhases    _phases;
 
   bool is_full() const { return _pause == THIRD_PARTY_HEAP_PAUSE_FULL; }
+  bool is_partial() const { return _pause == THIRD_PARTY_HEAP_PAUSE_PARTIAL; }
+  // Whether all objects were looked at when it ends.
+  bool is_whole_heap() const { return is_full() || _pause == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK; }
   void end_full_collection();
   bool leaves_marks() const;
   void verify(bool asked_for, VerifyOption option, const char* when);

@@ -63,6 +63,7 @@ void ThirdPartyHeapNMethods::initialize() {
 }
 
 static void constants_do(const ThirdPartyHeapNMethodEntry& entry, OopClosure* closure) {
+  assert(entry.nm->is_alive(), "it is removed before it is not");
   for (int i = 0; i < entry.length; i++) {
     oop* const p = entry.constants[i];
     if (*p != NULL && *p != Universe::non_oop_word()) {
@@ -166,12 +167,10 @@ void ThirdPartyHeapNMethods::scan(bool only_young, OopClosure* closure) {
   }
 }
 
-void ThirdPartyHeapNMethods::remove_dead() {
-  for (int i = _all->length() - 1; i >= 0; i--) {
-    nmethod* const nm = _all->at(i).nm;
-    if (!nm->is_alive()) {
-      remove(nm);
-    }
+void ThirdPartyHeapNMethods::fix_oop_relocations(bool only_young) {
+  const ThirdPartyHeapNMethodList& list = only_young ? *_young : *_all;
+  for (int i = 0; i < list.length(); i++) {
+    list.at(i).nm->fix_oop_relocations();
   }
 }
 

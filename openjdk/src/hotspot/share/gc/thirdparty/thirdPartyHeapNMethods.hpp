@@ -47,9 +47,8 @@ public:
 // constants: a partial collection looks at no other. An old object that the barrier has remembered counts as young here,
 // which costs a visit; therefore HotSpot's own list of such nmethods, which checks that no other can have one, does not serve.
 //
-// To go from one nmethod to the next here costs less than to walk through the code cache. One that becomes a zombie stays
-// until the sweeper gets the CodeCache_lock. Its constants are still good, as each collection visits them, but one that
-// unloads classes: that removes it.
+// To go from one nmethod to the next here costs less than to walk through the code cache. All are alive: one that is
+// unloaded, or becomes a zombie, is removed before the next safepoint.
 //
 // Every change is made under the CodeCache_lock or at a safepoint.
 class ThirdPartyHeapNMethods : AllStatic {
@@ -77,8 +76,8 @@ public:
   static void begin_scan();
   static void scan(bool only_young, OopClosure* closure);
 
-  // When classes have been unloaded: takes zombies from the lists.
-  static void remove_dead();
+  // Writes constants that have changed into the instructions: of all nmethods, or of those that may have young ones.
+  static void fix_oop_relocations(bool only_young);
 
   // At the end of a collection: takes those out of the young ones whose constants are all old.
   static void prune();

@@ -7,11 +7,11 @@
 #include "logging/log.hpp"
 
 bool ThirdPartyHeapOverheadLimit::is_futile(const Start& start, const Ticks& end, bool is_full) const {
-  const double pause = (end - start._time).seconds();
+  const double pauses = (end - start._time).seconds() + _others.seconds();
   const double since_last = (end - _last_end).seconds();
   const size_t growth = start._used > _used_after_last ? start._used - _used_after_last : 0;
   return is_full &&
-         pause > since_last * (GCTimeLimit / 100.0) &&
+         pauses > since_last * (GCTimeLimit / 100.0) &&
          growth < MaxHeapSize / 100 * GCHeapFreeLimit;
 }
 
@@ -23,6 +23,7 @@ bool ThirdPartyHeapOverheadLimit::record(const Start& start, bool is_full, size_
     _futile++;
   }
   _last_end = end;
+  _others = Tickspan();
   _used_after_last = used_after;
   if (_futile == 0) {
     _exceeded = false;

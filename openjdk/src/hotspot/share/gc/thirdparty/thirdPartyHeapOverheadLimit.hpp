@@ -31,6 +31,7 @@ private:
   static const uint Threshold = 5;
 
   Ticks         _last_end;
+  Tickspan      _others;     // what pauses have taken since then that are not full ones
   size_t        _used_after_last;
   uint          _futile;     // collections in a row
   volatile bool _exceeded;   // and no allocation has failed since
@@ -41,7 +42,9 @@ private:
 public:
   ThirdPartyHeapOverheadLimit() : _used_after_last(0), _futile(0), _exceeded(false), _last_attempts(0) {}
 
-  // At the end of a collection. True: the next one is to clear all soft references, as it is the last before the limit.
+  // At the end of another pause than a full one.
+  void record_other(const Start& start) { _others += Ticks::now() - start._time; }
+  // At the end of a full pause. True: the next one is to clear all soft references, as it is the last before the limit.
   bool record(const Start& start, bool is_full, size_t used_after);
 
   // True for one allocation each time that the limit has been exceeded.

@@ -4,12 +4,12 @@
 #include "precompiled.hpp"
 #include "classfile/classLoaderData.hpp"
 #include "classfile/classLoaderDataGraph.hpp"
-#include "code/codeCache.hpp"
 #include "code/nmethod.hpp"
 #include "gc/shared/oopStorage.inline.hpp"
 #include "gc/shared/oopStorageSet.inline.hpp"
 #include "gc/shared/oopStorageSetParState.inline.hpp"
 #include "gc/shared/weakProcessor.hpp"
+#include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapClassUnloading.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapNMethods.hpp"
@@ -243,7 +243,10 @@ void ThirdPartyHeapRoots::end_weak() {
 void ThirdPartyHeapRoots::announce_tag_maps() {
 #if INCLUDE_JVMTI
   JvmtiTagMap::set_needs_cleaning();
-  JvmtiTagMap::set_needs_rehashing();
+  if (!ThirdPartyHeap::heap()->supports_object_pinning()) {
+    // They are by address.
+    JvmtiTagMap::set_needs_rehashing();
+  }
 #endif
 }
 
@@ -261,13 +264,7 @@ void ThirdPartyHeapRoots::forward_weak() {
   _claims->weak_oops_do(&forward);
 }
 
-static void fix_oop_relocations(nmethod* nm) {
-  if (nm->is_alive()) {
-    nm->fix_oop_relocations();
-  }
-}
-
-void ThirdPartyHeapRoots::fix_compiled_code() {
+void ThirdPartyHeapRoots::fix_compiled_code(bool only_young) {
   ThirdPartyHeapPhases::begin("Fix Compiled Code");
-  CodeCache::nmethods_do(fix_oop_relocations);
+  ThirdPartyHeapNMethods::fix_oop_relocations(only_young);
 }

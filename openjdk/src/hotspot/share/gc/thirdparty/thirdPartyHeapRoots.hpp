@@ -69,8 +69,8 @@ public:
   // Those that the calling worker claims, after objects have moved.
   static void forward_weak();
 
-  // Compiled code repeats the oops of its oop table as immediates: patches them after objects have moved.
-  static void fix_compiled_code();
+  // Compiled code repeats the oops of its oop table as immediates: patches them after objects have moved, or young ones alone.
+  static void fix_compiled_code(bool only_young);
 };
 
 #endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPROOTS_HPP

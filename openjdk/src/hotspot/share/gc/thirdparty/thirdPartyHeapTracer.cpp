@@ -22,8 +22,10 @@ void ThirdPartyHeapTracer::report_start(ThirdPartyHeap* heap) {
 }
 
 // The heap's objects are what can be reached: all of them are alive.
-void ThirdPartyHeapTracer::report_end(ThirdPartyHeap* heap) {
+void ThirdPartyHeapTracer::report_end(ThirdPartyHeap* heap, bool whole_heap) {
   heap->trace_heap_after_gc(this);
-  AlwaysTrueClosure is_alive;
-  report_object_count_after_gc(&is_alive, NULL /* no HotSpot worker threads */);
+  if (whole_heap) {
+    AlwaysTrueClosure is_alive;
+    report_object_count_after_gc(&is_alive, NULL /* no HotSpot worker threads */);
+  }
 }

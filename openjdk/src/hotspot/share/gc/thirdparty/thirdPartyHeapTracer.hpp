@@ -23,8 +23,8 @@ public:
 
   // With the world stopped, before the plugin begins.
   void report_start(ThirdPartyHeap* heap);
-  // With the world still stopped, when the heap is in order again.
-  void report_end(ThirdPartyHeap* heap);
+  // With the world still stopped, when the heap is in order again. Objects are counted where the whole heap was looked at.
+  void report_end(ThirdPartyHeap* heap, bool whole_heap);
 };
 
 #endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPTRACER_HPP
