@@ -59,6 +59,10 @@ impl<C: Config> Heap<C> {
             run.dirty = true;
             return;
         };
+        // Since it was asked the OS may have refused: from then on others take clean pages without a look at the lock.
+        if !collapser.works.load(Relaxed) {
+            return;
+        }
         let first = run.pages.start - run.pages.start % HUGE_PAGES;
         for place in (first..run.pages.end).step_by(HUGE_PAGES) {
             run.dirty |= self.collapse(place..place + HUGE_PAGES, collapser);

@@ -327,8 +327,9 @@ impl<C: Config> Heap<C> {
     pub(crate) fn claim_exactly(&self, run: Range<Page>) -> Option<Run> {
         let mut dirty = 0;
         for (chunk, pages) in self.directory.parts(run.clone()) {
-            let state = self.directory.find(chunk)?;
-            let Some(part) = state.pages.claim_exactly(pages.clone()) else {
+            let state = self.directory.find(chunk);
+            let Some(part) = state.and_then(|state| state.pages.claim_exactly(pages.clone()))
+            else {
                 // Whether what was claimed is dirty is known as a whole alone.
                 self.dirty_pages.fetch_sub(dirty, Relaxed);
                 let taken = run.start..self.directory.page(chunk, pages.start);

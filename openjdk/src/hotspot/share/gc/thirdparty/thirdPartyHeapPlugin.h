@@ -136,7 +136,7 @@ typedef struct ThirdPartyHeapPlan {
   uint32_t    supports_compressed_oops; /* 0: objects may lie where narrow oops cannot reach */
   uint32_t    gc_threads;           /* "threads" as set by an option, 0 if not set */
   uint32_t    barrier;              /* what stores of references need: a ThirdPartyHeapBarrier */
-  uint32_t    manages_pages;        /* heeds ThirdPartyHeapConfig.pre_touch and THIRD_PARTY_HEAP_HUGE_PAGES_RESERVED */
+  uint32_t    manages_pages;        /* the heap is the project's own mark-sweep space: it heeds pre_touch and THIRD_PARTY_HEAP_HUGE_PAGES_RESERVED */
   uint32_t    ignores_system_gc;    /* options say so: a program that asks for a collection gets none */
   uint32_t    concurrent_gc_threads; /* "concurrent_threads" as set by an option, 0 if not set */
   uint32_t    extra_header_bytes;   /* the plugin's own bytes before each object in a buffer: the VM leaves them as they are */
