@@ -13,7 +13,7 @@ import heap.Check;
 import heap.Child;
 
 public class Threshold {
-    private static final int LOADERS = 3000;
+    private static final int LOADERS = 9000;
 
     public static void main(String[] args) throws Exception {
         Child child = Child.with("-Xms64m", "-Xmx64m", "-XX:MetaspaceSize=4m", "-Xlog:gc").main(Main.class).mustExitCleanly(0);
@@ -34,7 +34,7 @@ public class Threshold {
             fillHeap(6000);
             for (int i = 0; i < LOADERS; i++) {
                 new Loaders.Loader(Unloaded.class).make(Unloaded.class);
-                fillHeap(1);
+                fillHeap(i % 3 == 0 ? 1 : 0);
             }
         }
 
