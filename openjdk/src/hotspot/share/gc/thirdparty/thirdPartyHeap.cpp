@@ -196,7 +196,8 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   const uint next_collection = GCId::peek();
   object = allocate_from_plugin(thread, bytes);
   if (collections != total_collections()) {
-    AllocTracer::send_allocation_requiring_gc_event(bytes, next_collection);
+    // Where marking runs beside the program, what the thread has waited for may be the end of a collection that had begun before.
+    AllocTracer::send_allocation_requiring_gc_event(bytes, MIN2(next_collection, GCId::peek() - 1));
   }
   const uint64_t refilled = ThirdPartyHeapThreadLocalData::refilled_bytes(thread) - refilled_before;
   // Compiled code takes memory without counting it: it counts as allocated by the thread when that gets it from the plugin.
