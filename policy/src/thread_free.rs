@@ -38,9 +38,6 @@ pub struct Freed {
 }
 
 impl Freed {
-    /// No cells.
-    pub const NONE: Freed = Freed { first: 0, count: 0 };
-
     /// The list of a word of [`ThreadFree`].
     fn of(word: usize) -> Freed {
         Freed {

@@ -6,6 +6,11 @@ use crate::{barrier, entry};
 use std::ffi::c_void;
 use std::ptr;
 
+/// Whether the case is one of our mark-sweep without a barrier.
+fn is_mark_sweep() -> bool {
+    env::var(CASE).unwrap().starts_with("MarkSweep ")
+}
+
 /// The number before `unit` in the line about blocks.
 fn kibibytes(text: &str, unit: &str) -> usize {
     let line = text.lines().find(|line| line.contains(" blocks of "));
@@ -17,7 +22,7 @@ fn kibibytes(text: &str, unit: &str) -> usize {
 #[test]
 fn what_is_not_charged_is_not_resident() {
     let (mut vm, _) = in_case!(blocks::what_is_not_charged_is_not_resident);
-    if !env::var(CASE).unwrap().starts_with("MarkSweep ") {
+    if !is_mark_sweep() {
         return;
     }
     // Every twentieth list survives until the end, so that many pages hold something live.
@@ -47,7 +52,7 @@ fn what_is_not_charged_is_not_resident() {
 #[test]
 fn a_mutator_without_a_thread_has_no_share() {
     let (mut vm, _) = in_case!(blocks::a_mutator_without_a_thread_has_no_share);
-    if !env::var(CASE).unwrap().starts_with("MarkSweep ") {
+    if !is_mark_sweep() {
         return;
     }
     fn remember<const COMPRESSED: bool>(array: Oop) {
@@ -56,7 +61,7 @@ fn a_mutator_without_a_thread_has_no_share() {
         unsafe { barrier::remember_object::<COMPRESSED>(ptr::null_mut(), array) };
     }
     // Of the smallest heap, so much is left that a part is less than a block.
-    let array = vm.alloc_array(1_200_000 / if heap::is_compressed() { 4 } else { 8 });
+    let array = vm.alloc_array(1_200_000 / fake_vm::field_bytes());
     vm.set_root(0, array);
     dispatch!(remember(array.unwrap()));
     vm.collect();
@@ -74,7 +79,7 @@ fn a_mutator_without_a_thread_has_no_share() {
 #[test]
 fn free_cells_of_the_next_bin_serve_before_a_collection() {
     let (mut vm, _) = in_case!(blocks::free_cells_of_the_next_bin_serve_before_a_collection);
-    if !env::var(CASE).unwrap().starts_with("MarkSweep ") {
+    if !is_mark_sweep() {
         return;
     }
     const LARGE: usize = 50_000;

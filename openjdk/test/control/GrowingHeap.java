@@ -10,7 +10,6 @@
 import heap.Check;
 import heap.Child;
 import heap.Heap;
-import java.util.ArrayList;
 import java.util.List;
 
 public class GrowingHeap {
@@ -18,8 +17,6 @@ public class GrowingHeap {
     private static final int OBJECT_BYTES = 1000;
     /** So many times as many partial collections as full ones. */
     private static final int MORE = 3;
-
-    static volatile Object sink;
 
     public static void main(String[] args) throws Exception {
         for (String option : List.of("GenCopy", "GenImmix", "StickyImmix", "GenCopy,nursery=Fixed:" + 32 * Heap.MIB)) {
@@ -31,16 +28,9 @@ public class GrowingHeap {
         }
     }
 
-    /** Keeps one object of six. */
     public static class Main {
         public static void main(String[] args) {
-            List<byte[]> live = new ArrayList<>();
-            while (live.size() < LIVE_MIB * (Heap.MIB / OBJECT_BYTES)) {
-                live.add(new byte[OBJECT_BYTES]);
-                for (int i = 0; i < 5; i++) {
-                    sink = new byte[OBJECT_BYTES];
-                }
-            }
+            List<byte[]> live = Heap.grow(LIVE_MIB * (Heap.MIB / OBJECT_BYTES), OBJECT_BYTES);
             Check.that(live.get(0) != null, "all are alive");
         }
     }

@@ -11,7 +11,6 @@ import heap.Check;
 import heap.Child;
 import heap.Heap;
 import heap.Threads;
-import java.util.ArrayList;
 import java.util.List;
 
 public class LeastNursery {
@@ -19,25 +18,16 @@ public class LeastNursery {
     private static final int LIVE_MIB = 10;
     private static final int OBJECT_BYTES = 1000;
 
-    static volatile Object sink;
-
     public static void main(String[] args) throws Exception {
         for (String plan : List.of("GenCopy", "GenImmix", "StickyImmix")) {
             Child.with("-Xmx64m", "-XX:ThirdPartyHeapOptions=nursery=Fixed:131072,plan=" + plan).main(Main.class).mustExitCleanly(0);
         }
     }
 
-    /** Keeps one object of six. */
     public static class Main {
         public static void main(String[] args) throws Exception {
             Threads.run(THREADS, number -> {
-                List<byte[]> live = new ArrayList<>();
-                while (live.size() < LIVE_MIB * (Heap.MIB / OBJECT_BYTES) / THREADS) {
-                    live.add(new byte[OBJECT_BYTES]);
-                    for (int i = 0; i < 5; i++) {
-                        sink = new byte[OBJECT_BYTES];
-                    }
-                }
+                List<byte[]> live = Heap.grow(LIVE_MIB * (Heap.MIB / OBJECT_BYTES) / THREADS, OBJECT_BYTES);
                 Check.that(live.get(0) != null, "all are alive");
             });
         }

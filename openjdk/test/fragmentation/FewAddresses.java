@@ -16,9 +16,10 @@ import java.util.List;
 
 public class FewAddresses {
     /** The heap has then addresses for one and a half times its size. */
-    private static final long ADDRESS_SPACE_KIB = 4 << 20;
-    /** Of the second, one alone lies in 4 MiB, and so they fill the most addresses. */
-    private static final int[] SIZES = {Heap.MIB, 2 * Heap.MIB + 200_000, 5 * Heap.MIB, 17 * Heap.MIB};
+    static final long ADDRESS_SPACE_KIB = 4 << 20;
+    /** One alone lies in 4 MiB, and so they fill the most addresses. */
+    static final int LONELY = 2 * Heap.MIB + 200_000;
+    private static final int[] SIZES = {Heap.MIB, LONELY, 5 * Heap.MIB, 17 * Heap.MIB};
 
     public static void main(String[] args) throws Exception {
         for (int size : SIZES) {
@@ -50,7 +51,7 @@ public class FewAddresses {
         }
 
         /** Allocates arrays of {@code size} bytes, 70 % of the heap, and returns a few of them. */
-        private static List<byte[]> fill(int size) {
+        static List<byte[]> fill(int size) {
             List<byte[]> all = new ArrayList<>();
             List<byte[]> few = new ArrayList<>();
             for (long bytes = 0; bytes < MAX / 10 * 7; bytes += size) {

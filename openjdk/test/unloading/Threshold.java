@@ -11,6 +11,7 @@
 
 import heap.Check;
 import heap.Child;
+import heap.Heap;
 
 public class Threshold {
     private static final int LOADERS = 9000;
@@ -28,19 +29,11 @@ public class Threshold {
 
     /** Fills the heap many times while no class dies, and then with each loader that it drops. */
     public static class Main {
-        private static byte[] garbage;
-
         public static void main(String[] args) throws Exception {
-            fillHeap(6000);
+            Heap.churn(6000L * Heap.MIB);
             for (int i = 0; i < LOADERS; i++) {
                 new Loaders.Loader(Unloaded.class).make(Unloaded.class);
-                fillHeap(i % 3 == 0 ? 1 : 0);
-            }
-        }
-
-        private static void fillHeap(int mebibytes) {
-            for (int i = 0; i < 16 * mebibytes; i++) {
-                garbage = new byte[64 << 10];
+                Heap.churn(i % 3 == 0 ? Heap.MIB : 0);
             }
         }
     }

@@ -98,8 +98,12 @@ pub(crate) fn adopt_wherever(heap: &Heap, bin: Bin) -> Option<&'static Block> {
     search(heap, bin, usize::MAX, usize::MAX)
 }
 
-/// Looks through so many chunks, and tries to become the owner of so many blocks, at most.
+/// Looks through so many chunks, and tries to become the owner of so many blocks, at most. A first-class heap finds none: it may free all
+/// cells that are in it, and those of ended threads are not its own.
 fn search(heap: &Heap, bin: Bin, most_chunks: usize, most_visits: usize) -> Option<&'static Block> {
+    if !heap.is_default() {
+        return None;
+    }
     let (len, from) = (ARENA.len(), ARENA.adopt_from.load(Relaxed));
     let most_chunks = most_chunks.min(len);
     let mut visits = 0;

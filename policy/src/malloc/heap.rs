@@ -104,7 +104,7 @@ impl Heap {
         unsafe { &*self.thread.get() }
     }
 
-    fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         std::ptr::eq(self, self.thread.get())
     }
 
@@ -281,7 +281,7 @@ impl Heap {
             self.push_front(block);
             return Some(block);
         }
-        self.adopt(bin, abandoned::adopt)
+        abandoned::adopt(self, bin)
             .or_else(|| self.claim(bin))
             .or_else(|| self.without_memory(bin))
     }
@@ -309,20 +309,7 @@ impl Heap {
         self.collect_all();
         self.find(bin)
             .or_else(|| self.claim(bin))
-            .or_else(|| self.adopt(bin, abandoned::adopt_wherever))
-    }
-
-    /// What `search` finds. The cells of ended threads are not a first-class heap's, which may free all that are in it.
-    fn adopt(
-        &self,
-        bin: Bin,
-        search: fn(&Heap, Bin) -> Option<&'static Block>,
-    ) -> Option<&'static Block> {
-        if self.is_default() {
-            search(self, bin)
-        } else {
-            None
-        }
+            .or_else(|| abandoned::adopt_wherever(self, bin))
     }
 
     fn as_mut_pointer(&self) -> *mut Heap {

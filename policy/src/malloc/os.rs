@@ -72,8 +72,14 @@ mod mapped {
         bytes == 0 || succeeds(|| unsafe { libc::munmap(pointer(start), bytes) })
     }
 
+    /// Leaves `errno` as it was: what frees memory does not change it.
     fn succeeds(call: impl FnOnce() -> libc::c_int) -> bool {
-        super::keeping_errno(call) == 0
+        // SAFETY: there is always one, the thread's own.
+        let (errno, before) = unsafe { (libc::__errno_location(), *libc::__errno_location()) };
+        let status = call();
+        // SAFETY: as above.
+        unsafe { *errno = before };
+        status == 0
     }
 
     /// Changes the length of a mapping without moving it. False where that is not possible.
@@ -145,16 +151,6 @@ mod interpreted {
     pub(crate) fn unprotect(_: usize, _: usize) -> bool {
         true
     }
-}
-
-/// Leaves `errno` as it was: what frees memory does not change it.
-pub(crate) fn keeping_errno<T>(call: impl FnOnce() -> T) -> T {
-    // SAFETY: there is always one, the thread's own.
-    let (errno, before) = unsafe { (libc::__errno_location(), *libc::__errno_location()) };
-    let result = call();
-    // SAFETY: as above.
-    unsafe { *errno = before };
-    result
 }
 
 /// Fills `numbers` with some that nobody can foretell, or, where the kernel has none yet, that are hard to foretell.

@@ -3,6 +3,8 @@ package heap;
 
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** What tests ask of the heap that they run on. */
@@ -44,6 +46,18 @@ public final class Heap {
             sink = new byte[112];
         }
         sink = null;
+    }
+
+    /** Allocates objects of {@code bytes} of which each sixth stays alive, until so many do. They are returned. */
+    public static List<byte[]> grow(int live, int bytes) {
+        List<byte[]> kept = new ArrayList<>();
+        while (kept.size() < live) {
+            kept.add(new byte[bytes]);
+            for (int i = 0; i < 5; i++) {
+                sink = new byte[bytes];
+            }
+        }
+        return kept;
     }
 
     /** A thread that collects until it is closed, with allocation between the collections. */

@@ -25,7 +25,6 @@
 #endif
 
 bool ThirdPartyHeapClassUnloading::_is_marking = false;
-bool ThirdPartyHeapClassUnloading::_has_unloaded = false;
 uint ThirdPartyHeapClassUnloading::_interval = LeastInterval;
 uint ThirdPartyHeapClassUnloading::_without_unloading = 0;
 bool ThirdPartyHeapClassUnloading::_is_requested = false;
@@ -44,7 +43,6 @@ void ThirdPartyHeapClassUnloading::begin_marking(bool may_unload, GCCause::Cause
 
 void ThirdPartyHeapClassUnloading::begin(ThirdPartyHeapPause pause, GCCause::Cause cause) {
   nmethod::oops_do_marking_prologue();
-  _has_unloaded = false;
   if (pause == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
     return;
   }
@@ -100,7 +98,6 @@ public:
 void ThirdPartyHeapClassUnloading::unload(BoolObjectClosure* is_alive, OopClosure* forward) {
   assert(_is_marking, "classes are not held weakly");
   _is_marking = false;
-  _has_unloaded = true;
   if (!ThirdPartyHeap::heap()->supports_object_pinning()) {
     ThirdPartyHeapContextForwarder forwarder(is_alive, forward);
     ThirdPartyHeapNMethods::nmethods_do(&forwarder);
@@ -126,7 +123,7 @@ void ThirdPartyHeapClassUnloading::end(ThirdPartyHeapPause pause) {
   ClassLoaderDataGraph::purge(true /* at_safepoint */);
   DEBUG_ONLY(MetaspaceUtils::verify();)
   // The threshold follows what is in use. Where dead classes were not looked for, it would rise with them, and not be reached.
-  if (_has_unloaded || !ClassUnloading) {
+  if (!is_left_out()) {
     MetaspaceGC::compute_new_size();
   }
 }

@@ -31,7 +31,6 @@ private:
   static const uint MostInterval = 64;
 
   static bool _is_marking;
-  static bool _has_unloaded;      // this pause has looked for classes to unload
   static uint _interval;          // collections of the whole heap from one that unloads to the next
   static uint _without_unloading; // collections of the whole heap since the last that unloaded
   static bool _is_requested;      // the next full pause unloads
