@@ -4,7 +4,8 @@
 //! When Linux wakes a thread on a busy machine, it does not look for an idle processor: `select_idle_cpu` in `kernel/sched/fair.c`
 //! goes by how busy the processors have been, and mutators have had all of them until the pause began. Then several workers
 //! share one processor for a whole pause, while others idle. So each worker gets a processor of its own, where
-//! there is exactly one for each. With fewer workers or processors the choice stays with the system, which knows what else runs.
+//! there is exactly one for each. With fewer workers or processors the choice stays with the system, which knows what else runs. So it does
+//! where the process may run on some of the machine's processors alone, as mmtk refuses numbers above their count.
 
 use mmtk::util::options::{AffinityKind, Options};
 use std::mem;

@@ -9,7 +9,7 @@
 //! | initial mark | marks are cleared, roots are read, marking begins; free cells that threads have at hand are marked |
 //! | - | workers mark what is left; the barrier tells of references that are overwritten; cells are marked when they are handed out |
 //! | final mark | what the barrier has told of last is marked; references and weak roots are processed; blocks are released |
-//! | full | all of it at once: on request, or when marking has begun too late |
+//! | full | all of it at once: on request, or when marking has begun too late, or has ended too late and left little free |
 //!
 //! Where the initial mark leaves nothing to mark, the final one follows in the same safepoint. A worker that had to ask for it beside
 //! the mutators would wait for a processor, while all that they allocate is taken for live.

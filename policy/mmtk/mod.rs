@@ -18,7 +18,7 @@
 //! | `pacing` | - | when marking beside the mutators begins |
 //! | `processor_time` | - | how long workers have had processors |
 //! | `reserve`, in all builds | - | how much address space may be reserved |
-//! | `loaded`, for `malloc-*` | - | the malloc library that is loaded |
+//! | `loaded`, for `malloc-mimalloc2`, `-mimalloc3`, `-shardsweep` and `*-4kblock` | - | the malloc library that is loaded |
 //! | `immix_page`, for that build | - | what Immix charges |
 //! | `os` | - | what it asks of the OS: to drop pages, to make huge ones, to run a thread anywhere |
 //! | `shared` | - | the part of the space that work packets and the purger use beside the plan |

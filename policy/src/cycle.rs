@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! When a generational collector looks at the whole heap again: when that pays.
 //!
-//! A cycle is a full collection and the partial ones after it. It costs the time of their pauses, and yields what threads are handed
+//! A cycle is a full collection and the partial ones after it. It costs processor time of the workers, and yields what threads are handed
 //! out after each of them, on pages or in cells on pages that are charged: that is known when the next one begins. A partial
 //! collection frees less than the one before, because old garbage piles up. A page costs least if a cycle ends when one more partial
 //! collection would cost more a page than the cycle so far (the marginal value theorem: E. L. Charnov, "Optimal Foraging",
@@ -9,7 +9,7 @@
 //!
 //! Where most of what is young survives, no partial collection pays. That can be seen only afterwards: of a cycle whose
 //! pages cost more than those of its full collection alone. Then full collections follow each other: one, and each time that
-//! partial ones have been tried again in vain, about twice as many.
+//! partial ones have been tried again in vain, about twice as many, up to a limit.
 
 /// Full collections in a row, at most, before partial ones are tried again.
 const MOST_SKIPPED: u32 = 31;

@@ -4,7 +4,7 @@
 # Runs the tests of scripts/testing/jcstress with jcstress: what threads see of each other's objects, in the interpreter, in C1 and in C2,
 # with and without biased locking, in a heap that is collected all the time. Leaves a page for each plan in build/jcstress. Interrupted, the
 # same command on the same commit goes on with the plan that it was at.
-# Usage: jcstress.sh [BUILD:PLAN...]     (default: our plans, and mmtk-core's that have barriers). Variables:
+# Usage: jcstress.sh [BUILD:PLAN...]     (default: our plans, and mmtk-core's GenImmix and ConcurrentImmix). Variables:
 #   MODE   jcstress's: sanity, quick (default: some minutes a plan), default, tough or stress
 #   TESTS  regular expression of their names (default: all)
 #   TO     folder for runs.csv, with a line for each plan, and machine.json, with machine, commit and command (default: build/jcstress)

@@ -81,6 +81,16 @@ class DataSet:
         return sweep.read_machine(self._folder).get("sittings", {})
 
     @property
+    def machines(self) -> str:
+        """How many processors and how much memory its machines have, as text; empty where that is not known."""
+        known = [
+            one
+            for one in sweep.read_machine(self._folder).get("machines", [])
+            if {"processors", "memory"} <= one.keys()
+        ]
+        return " or ".join(dict.fromkeys(f"{one['processors']} processors, {one['memory']}" for one in known))
+
+    @property
     def sittings(self) -> int:
         """How many sweeps it is of."""
         return self.table["sitting"].nunique()
