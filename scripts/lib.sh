@@ -47,6 +47,7 @@ need_plugin() {
 need_benchmark() {
   need_jdk "$1"
   [[ -e $OUT/lusearch.jar ]] || die "there is no build/lusearch.jar: run \`make lusearch\` first"
+  "$ROOT/scripts/building/lusearch.sh" --check || die "build/lusearch.jar is not of the sources in benchmarks: run \`make lusearch\` first"
 }
 
 # run_logged LOG COMMAND...: runs a command with its output in LOG alone; on failure shows the errors in it, or else its end, and dies.
@@ -122,25 +123,34 @@ lock() {
   lock_file "$CACHE/$1.lock"
 }
 
-# source_revision: prints the commit that the checkout is at, marked if files differ from it, or if it has not all of the code.
+# source_revision: prints the commit that the checkout is at, marked if files other than results differ from it, or if it has not all of
+# the code. `revision` of shardsweep/machine.py says the same where there is Python.
 source_revision() {
   local revision new
-  revision=$(git -C "$ROOT" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null) || { echo "no commit"; return; }
+  revision=$(git -C "$ROOT" rev-parse HEAD 2>/dev/null) || { echo "no commit"; return; }
   # Patches and sources are taken by pattern, in a commit or not.
   new=$(git -C "$ROOT" ls-files --others --exclude-standard -- benchmarks configs malloc mmtk openjdk policy)
-  [[ ! $new || $revision == *-dirty ]] || revision+=-dirty
+  [[ ! $new ]] && git -C "$ROOT" diff --quiet HEAD -- . ':!results' ':!README.md' || revision+=-dirty
   echo "$revision"
 }
 
 # resumes FILE ARGUMENT...: succeeds if FILE is what shardsweep.machine says with these arguments, so that what an earlier call measured
-# can be kept. Otherwise makes it that, and fails. Code that no commit has may be other code than the earlier call's.
+# can be kept. Otherwise removes it, leaves what it has to be in FILE.new, and fails: once what was measured is gone, the caller moves
+# that there. Code that no commit has may be other code than the earlier call's.
 resumes() {
-  local file=$1 earlier
+  local file=$1
   shift
-  earlier=$(cat "$file" 2>/dev/null || true)
-  "$OUT/venv/bin/python" -m shardsweep.machine "$file" "$@" || exit
-  [[ $(<"$file") == "$earlier" && $earlier != *-dirty* ]]
+  "$OUT/venv/bin/python" -m shardsweep.machine "$file.new" "$@" || exit
+  if cmp -s "$file.new" "$file" && ! grep -q -e -dirty "$file"; then
+    rm "$file.new"
+    return
+  fi
+  rm -f "$file"
+  return 1
 }
+
+# committed FOLDER: prints the option of shardsweep.machine that refuses code which no commit has, for a folder of the recorded results.
+committed() { [[ $1/ != "$ROOT/results/"* ]] || echo --committed; }
 
 # put_file FROM TO: makes TO equal to FROM; leaves it (and its time stamp) alone where it is already.
 put_file() {

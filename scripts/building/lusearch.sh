@@ -13,7 +13,7 @@ STAMP=$OUT/lusearch.stamp
 # sources: one digest of the names and contents of all that the jar is made of.
 sources() {
   cd "$ROOT/benchmarks"
-  find . -name target -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum
+  find . -name target -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum
 }
 
 # stamp SOURCES: what is written beside a finished jar; a jar that was cut short or replaced does not fit it.

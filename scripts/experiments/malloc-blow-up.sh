@@ -59,7 +59,12 @@ main() {
   ../building/malloc.sh secure
   mkdir -p "$OUT/malloc/bench" "$ROOT/results/malloc"
   gcc -std=gnu11 -O2 -Wall -Wextra -Werror -o "$PROGRAM" "$ROOT/malloc/benchmarks/blow-up.c" -pthread
-  resumes "$PARTIAL.json" --command "scripts/experiments/malloc-blow-up.sh $cells" || rm -f "$PARTIAL"-*.csv
+  local committed=()
+  [[ $cells != "$CELLS" ]] || committed=(--committed)
+  if ! resumes "$PARTIAL.json" --command "scripts/experiments/malloc-blow-up.sh $cells" "${committed[@]}"; then
+    rm -f "$PARTIAL"-*.csv
+    mv "$PARTIAL.json.new" "$PARTIAL.json"
+  fi
   samples shardsweep "$OUT/libshardsweep_malloc.so" "$cells"
   samples shardsweep-secure "$OUT/libshardsweep_malloc_secure.so" "$cells"
   { echo "allocator,cells,seconds,resident_kib"; cat "$PARTIAL"-shardsweep{,-secure}.csv; } >"$PARTIAL.csv"

@@ -46,8 +46,13 @@ begin_runs() {
   local folder=$1 header=$2 runs=$3
   shift 3
   mkdir -p "$folder"
-  if resumes "$folder/machine.json" "$@" && (($(wc -l <"$folder/runs.csv") <= runs)); then return; fi
+  # shellcheck disable=SC2046 # an option, or nothing
+  if resumes "$folder/machine.json" "$@" $(committed "$folder"); then
+    if (($(wc -l <"$folder/runs.csv") <= runs)); then return; fi
+    mv "$folder/machine.json" "$folder/machine.json.new"
+  fi
   echo "$header" >"$folder/runs.csv"
+  mv "$folder/machine.json.new" "$folder/machine.json"
 }
 
 # finish: prints the summary; fails if a check did, or if there was none.

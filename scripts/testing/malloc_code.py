@@ -60,7 +60,9 @@ def test():
     readme = README.read_text()
     compiler = re.search(r"by (rustc [\d.]+\d)", readme)
     comment = output("readelf", "-p", ".comment", LIBRARY)
-    if not compiler or compiler[1].replace("rustc", "rustc version") not in comment:
+    if not compiler:
+        sys.exit("malloc_code: error: malloc/README.md does not name the compiler of its listings, as `by rustc 1.84.0`")
+    if compiler[1].replace("rustc", "rustc version") not in comment:
         print("malloc_code: another compiler made the library than the one of the listing: not compared")
         return
     for name in ("malloc", "free"):

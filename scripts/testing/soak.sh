@@ -35,7 +35,9 @@ rm -rf "$TO"
 mkdir -p "$TO/classes"
 "$JDK/bin/javac" -cp "$OUT/lusearch.jar" -d "$TO/classes" soak/Soak.java
 
-"$OUT/venv/bin/python" -m shardsweep.machine "$TO/machine.json" "$JDK" "$PLUGIN"
+plugins=("$PLUGIN")
+[[ $PLUGIN != none ]] || plugins=()
+"$OUT/venv/bin/python" -m shardsweep.machine "$TO/machine.json" "$JDK" "${plugins[@]}"
 seconds=$(awk "BEGIN { print int($HOURS * 3600) }")
 say "$seconds seconds in $HEAP MiB; results in ${TO#"$ROOT"/}"
 "$JDK/bin/java" "-Xmx${HEAP}m" "${OPTIONS[@]}" "-XX:ErrorFile=$TO/hs_err" "-Xlog:gc:file=$TO/gc.log" -cp "$OUT/lusearch.jar:$TO/classes" \

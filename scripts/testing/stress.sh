@@ -110,7 +110,7 @@ one() {
   rm -rf "$WORK/run"
   mkdir -p "$WORK/run"
   # A run that hangs shows its stacks before it is killed.
-  (cd "$WORK/run" && timeout --signal=QUIT --kill-after=10 "$TIMEOUT" "$JDK/bin/java" "${OPTIONS[@]}" -XX:-CreateCoredumpOnCrash \
+  (cd "$WORK/run" && timeout --foreground --signal=QUIT --kill-after=10 "$TIMEOUT" "$JDK/bin/java" "${OPTIONS[@]}" -XX:-CreateCoredumpOnCrash \
     -jar "$JAR" -s small -n 1 -t "$THREAD_COUNT" --scratch-directory "$WORK/run/scratch" lusearch) >"$log" 2>&1 </dev/null || status=$?
   VERDICT=$(verdict "$log" "$status")
   RIGHT=no
@@ -126,8 +126,9 @@ one() {
 
 # A function, so that bash has read all of this file before a long run starts and the file may change meanwhile.
 main() {
-  local run failed
-  begin_runs "$TO" "run,build,plan,heap_mib,threads,options,seconds,verdict,right" "$RUNS" "$JDK" --command "$COMMAND"
+  local run failed plugins
+  mapfile -t plugins < <(printf '%s\n' "${PLANS[@]%%:*}" | sort -u)
+  begin_runs "$TO" "run,build,plan,heap_mib,threads,options,seconds,verdict,right" "$RUNS" "$JDK" "${plugins[@]}" --command "$COMMAND"
   for ((run = FIRST; run < FIRST + RUNS; run++)); do
     local started=$SECONDS
     if grep -q "^$run," "$TO/runs.csv"; then continue; fi

@@ -154,7 +154,10 @@ crashed() {
   rm -f "$WORK"/hs_err* "$WORK/log"
   "${COMMAND[@]}" for ever >"$WORK/log" 2>&1 </dev/null &
   job=$!
-  wait_until grep -qsx "$RIGHT" "$WORK/log"
+  # An interrupt does not reach a job in the background.
+  # shellcheck disable=SC2064 # the process as it is now
+  trap "kill -KILL $job 2>/dev/null || true" EXIT
+  wait_until grep -qsx "$RIGHT" "$WORK/log" || { echo "no first result"; kill -KILL "$job"; return 1; }
   sleep "0.$(printf '%03d' "$1")"
   kill -SEGV "$job"
   wait_until has_ended "$job"
@@ -168,10 +171,13 @@ crashed() {
   fi
 }
 
-# wait_until COMMAND...: returns once the command succeeds, or after TIMEOUT.
+# wait_until COMMAND...: returns once the command succeeds; fails if that is not before TIMEOUT.
 wait_until() {
   local end=$((SECONDS + TIMEOUT))
-  until "$@" || ((SECONDS > end)); do sleep 0.05; done
+  until "$@"; do
+    ((SECONDS <= end)) || return 1
+    sleep 0.05
+  done
 }
 
 has_ended() { ! kill -0 "$1" 2>/dev/null; }

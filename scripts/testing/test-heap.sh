@@ -23,7 +23,7 @@ trap 'rm -rf "$WORK"' EXIT
 passes() {
   local build=$1 heap_options=$2 iterations=$3 threads=$4
   shift 4
-  says '===== DaCapo .* lusearch PASSED in [0-9]+ msec =====' timeout 300 "$JAVA" -XX:+UseThirdPartyHeap \
+  says '===== DaCapo .* lusearch PASSED in [0-9]+ msec =====' timeout --foreground 300 "$JAVA" -XX:+UseThirdPartyHeap \
     -XX:ThirdPartyHeapPlugin="$build" -XX:ThirdPartyHeapOptions="$heap_options" -Xms64m -Xmx64m "$@" \
     -jar "$OUT/lusearch.jar" -s small -n "$iterations" -t "$threads" --scratch-directory "$WORK/scratch" lusearch
 }

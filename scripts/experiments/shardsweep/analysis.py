@@ -3,6 +3,7 @@
 
 import dataclasses
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ RESAMPLES = 5000
 TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 # Of fewer samples not even the range holds the median as often as that: no verdict is made of them.
 FEW = 6
-TOO_FEW = "too few"
+TOO_FEW, UNDECIDED = "too few", "undecided"
 # The intervals of a report are the same each time it is made from the same table.
 SEED = 20230201
 
@@ -236,7 +237,7 @@ def verdict(low: float, high: float) -> str:
         return f"equal within {MARGIN:.0%}"
     if high < 1:
         return "less"
-    return "more" if low > 1 else "undecided"
+    return "more" if low > 1 else UNDECIDED
 
 
 def verdict_of(ratio: Interval) -> str:
@@ -251,7 +252,7 @@ def apart(own: tuple[float, float], *others: tuple[float, float]) -> str:
         return TOO_FEW
     if own[1] < min(low for low, _ in others):
         return "less"
-    return "more" if own[0] > max(high for _, high in others) else "undecided"
+    return "more" if own[0] > max(high for _, high in others) else UNDECIDED
 
 
 def quotient(value: Interval, baseline: Interval) -> Interval:
@@ -356,13 +357,20 @@ def repeat_spread(minheaps: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*MINHEAP_POINT, "smallest", "median", "largest", "repeats", "agree"])
 
 
+def median_minheap(searches: pd.Series) -> float:
+    """The median of searches, of which one that ended without a minheap counts as larger than all others; NaN where that is the
+    median."""
+    middle = searches.astype(float).fillna(math.inf).median()
+    return middle if math.isfinite(middle) else math.nan
+
+
 def compare_runs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     """The minheap of each point in two runs of a grid (medians over repeats), and whether the two agree.
 
     A minheap that only one of the runs has agrees with nothing; that both have none, they agree upon.
     """
     medians = [
-        run[run["metric"] == "minheap"].groupby(MINHEAP_POINT, sort=False, dropna=False)["value"].median()
+        run[run["metric"] == "minheap"].groupby(MINHEAP_POINT, sort=False, dropna=False)["value"].agg(median_minheap)
         for run in (first, second)
     ]
     both = pd.concat(medians, axis="columns", keys=["first", "second"]).astype(float).reset_index()

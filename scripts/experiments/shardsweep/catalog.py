@@ -128,7 +128,7 @@ def _build(loaded: Configuration, name: str, config: str) -> Build:
         accounting=blocks.get("accounting"),
         revision=revision,
         jvm_revision=jvm_revision,
-        missing=_missing(runtime, plugin) or mixed(plugin, revision, jvm_revision),
+        missing=_missing(runtime, plugin, revision) or mixed(plugin, revision, jvm_revision),
         files=(_jvm_file(runtime.home, "so"), *(_plugin_files(runtime, plugin) if plugin else ())),
     )
 
@@ -146,6 +146,9 @@ def _flags(modifiers: list[Modifier]) -> list[str]:
 
 
 def _plugin_file(home: Path, plugin: str, suffix: str) -> Path:
+    # As for the JVM, a name with a slash is a path.
+    if "/" in plugin:
+        return Path(plugin).with_suffix(f".{suffix}")
     return home / "lib" / "mmtk" / f"libmmtk_{plugin}.{suffix}"
 
 
@@ -174,12 +177,17 @@ def _facts(file: Path, target: str) -> dict:
     return read_json(file, f"make it again with make {target}") if file.is_file() else {}
 
 
-def _missing(runtime: Runtime, plugin: str | None) -> str:
+def _missing(runtime: Runtime, plugin: str | None, revision: str | None) -> str:
     if not runtime.executable.is_file():
         return f"{runtime.executable} is not there: make jdk, or point SHARDSWEEP_JDK at a JDK"
     if plugin and not _plugin_file(runtime.home, plugin, "so").is_file():
         return f"{_plugin_file(runtime.home, plugin, 'so')} is not there: make plugin BUILD={plugin}"
-    return ""
+    return unknown(plugin, revision) if plugin else ""
+
+
+def unknown(plugin: str, revision: str | None) -> str:
+    """That a plugin does not say of which commit it is. The JVM's says nothing of it."""
+    return "" if revision else f"plugin {plugin} does not say of which commit it is: make plugin BUILD={plugin}"
 
 
 def mixed(plugin: str | None, revision: str | None, jvm_revision: str | None) -> str:
@@ -194,7 +202,8 @@ def _has_same_jvm(one: str, other: str) -> bool:
     """Whether the JVM's code is the same at two revisions, as far as git can tell. What changed since the commit of a revision
     that is dirty, nobody knows."""
     commits = [each.removesuffix("-dirty") for each in (one, other)]
-    compare = ["git", "-C", str(ROOT), "diff", "--quiet", *commits, "--", "openjdk", ":!openjdk/test", ":!*.md"]
+    code = ("openjdk", ":(glob)scripts/building/jdk*.sh", ":!openjdk/test", ":!*.md")
+    compare = ["git", "-C", str(ROOT), "diff", "--quiet", *commits, "--", *code]
     try:
         return subprocess.run(compare, capture_output=True, check=False).returncode != 1
     except FileNotFoundError:

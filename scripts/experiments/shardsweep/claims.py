@@ -142,8 +142,10 @@ class Answer:
         """What the interval of a ratio says."""
         if self.estimate and self.estimate.few:
             return analysis.TOO_FEW
-        said = analysis.verdict(self.estimate.low, self.estimate.high) if self.estimate else ""
-        return said or UNKNOWN
+        if not self.estimate:
+            return UNKNOWN
+        # An interval that has one end decides nothing.
+        return analysis.verdict(self.estimate.low, self.estimate.high) or analysis.UNDECIDED
 
     def beside(self, *others: "Answer") -> str:
         """Whether it is less or more than each of some others, by their intervals. Minheaps of searches have none."""

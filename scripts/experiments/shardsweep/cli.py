@@ -460,15 +460,16 @@ def _lifetimes(options: argparse.Namespace) -> int:
         print(f"{options.benchmark}, {number} threads", file=sys.stderr)
         found.append(lifetimes.measure(java, jar, arguments, number, options.heap))
     title = f"Lifetimes of {options.benchmark}, {jar.name}, {options.heap} MiB, size {options.size}"
-    all_tables.show(lifetimes.table(found, title), Console(width=100))
+    all_tables.show(lifetimes.table(lifetimes.frame(found), title), Console(width=100))
     return 0
 
 
 def _calibrate(_: argparse.Namespace) -> int:
     from shardsweep import calibration, record
 
-    home = Path(catalog.environment()["SHARDSWEEP_JDK"])
-    print(f"Recorded: {calibration.measure(record.RESULTS, home, _jar(None))}")
+    home, jar = Path(catalog.environment()["SHARDSWEEP_JDK"]), _jar(None)
+    catalog.check_own_jar(jar)
+    print(f"Recorded: {calibration.measure(record.RESULTS, home, jar)}")
     return 0
 
 

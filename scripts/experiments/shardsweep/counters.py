@@ -173,7 +173,8 @@ def smallest_heap(size: str, threads: int, start: int, least: int = 1) -> float:
             return Outcome.PASSED
         if run.status == -1:
             return Outcome.TIMEOUT
-        return Outcome.OOM if logs.OUT_OF_MEMORY.search(run.output) else Outcome.CRASH
+        is_oom = logs.OUT_OF_MEMORY.search(run.output) and not logs.crash(run.output) and run.status > 0
+        return Outcome.OOM if is_oom else Outcome.CRASH
 
     found = minheap.search(probe, start, 64, ATTEMPTS)
     if found.minheap is None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What a data set of `results/` says about a claim: an estimate, its interval, and how it was measured."""
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -209,7 +210,8 @@ def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Esti
         )
     if claim.share != Claim.model_fields["share"].default:
         return None
-    return Estimate(float(own["value"].median()), n=len(own), slow=slow)
+    middle = analysis.median_minheap(own["value"])
+    return None if math.isnan(middle) else Estimate(middle, n=len(own), slow=slow)
 
 
 def _slow(data: DataSet, own: pd.DataFrame) -> str:

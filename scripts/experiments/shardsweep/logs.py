@@ -7,6 +7,7 @@ import json
 import math
 import re
 import signal
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,11 +76,14 @@ _RUN = re.compile(r"^mkdir -p PLOTTY_WORKAROUND; timedrun; ", re.MULTILINE)
 # A lack of memory outside the Java heap says nothing about the heap's size.
 OUT_OF_MEMORY = re.compile(
     r"java\.lang\.OutOfMemoryError"
-    r"(?!: (?:Metaspace|Compressed class space|unable to create|Direct buffer|Cannot reserve))"
-    # What HotSpot, and then the plugin heap, say of a heap that they cannot even start in.
+    r"(?!: (?:Metaspace|Compressed class space|unable to create|Direct buffer|Cannot reserve|Map failed|Unable to allocate))"
+    # What HotSpot, and then the third-party heap, say of a heap that they cannot even start in.
     r"|Too small (?:initial |maximum )?heap|GC triggered before VM initialization completed"
     r"|-Xmx\d+k is too small"
 )
+# What a log says whose run was stopped from outside.
+NOT_BEGUN = "the log holds no mark of the launcher: running-ng was stopped before the JVM ran"
+INTERRUPTED = "interrupted before the JVM ended"
 _OVERHEAD = "GC overhead limit exceeded"
 _CRASH = re.compile(
     # Rust says on the next line why it panicked.
@@ -121,7 +125,7 @@ def read(path: Path) -> list[Invocation]:
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace") as source:
             text = source.read()
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path} cannot be read: {error}") from None
     # What is before the first mark belongs to no run.
     runs = [_invocation(part) for part in _RUN.split(text)[1:]]
@@ -133,14 +137,12 @@ def read(path: Path) -> list[Invocation]:
 def _invocation(text: str) -> Invocation:
     marks = [json.loads(line[len(MARK) :]) for line in text.splitlines() if line.startswith(MARK)]
     if not marks or "start" not in marks[0]:
-        return Invocation(
-            [], Outcome.ERROR, "the log holds no mark of the launcher: running-ng was stopped before the JVM ran"
-        )
+        return Invocation([], Outcome.ERROR, NOT_BEGUN)
     command = marks[0]["start"]["command"]
     # The part before the mark lists the machine's processes and variables: any word may occur there.
     output = _CUT.sub("\n", text.partition(MARK)[2].partition("\n")[2])
     if len(marks) < 2:
-        return Invocation(command, Outcome.ERROR, "interrupted before the JVM ended")
+        return Invocation(command, Outcome.ERROR, INTERRUPTED)
     end = marks[-1]
     outcome, detail = _outcome(end, output)
     return Invocation(
@@ -160,9 +162,9 @@ def _outcome(end: dict, output: str) -> tuple[Outcome, str]:
     if end["timeout"]:
         return Outcome.TIMEOUT, f"stopped at the time limit, after {end['seconds']:.0f} s"
     if end["signal"] is not None:
-        return Outcome.CRASH, _crash_line(output) or f"ended by signal {end['signal']}"
-    if crash := _crash_line(output):
-        return Outcome.CRASH, crash
+        return Outcome.CRASH, crash(output) or f"ended by signal {end['signal']}"
+    if said := crash(output):
+        return Outcome.CRASH, said
     if oom := OUT_OF_MEMORY.search(output):
         line = _line_at(output, oom.start())
         return Outcome.OVERHEAD if _OVERHEAD in line else Outcome.OOM, line
@@ -177,15 +179,16 @@ def _outcome(end: dict, output: str) -> tuple[Outcome, str]:
     return Outcome.ERROR, f"exit code {end['exit']}: {said}"
 
 
-def _crash_line(output: str) -> str | None:
-    crash = _CRASH.search(output)
-    if not crash:
+def crash(output: str) -> str | None:
+    """What a JVM that crashed says of that; None where it says nothing of a crash."""
+    found = _CRASH.search(output)
+    if not found:
         return None
-    if crash.group().startswith("#"):
+    if found.group().startswith("#"):
         # The line after the announcement names the signal or the failed assertion.
-        reasons = [line.strip("# ") for line in output[crash.end() :].splitlines() if line.strip("# ")]
+        reasons = [line.strip("# ") for line in output[found.end() :].splitlines() if line.strip("# ")]
         return reasons[0] if reasons else "fatal error of the JVM"
-    return " ".join(crash.group().split())
+    return " ".join(found.group().split())
 
 
 def _line_at(text: str, position: int) -> str:

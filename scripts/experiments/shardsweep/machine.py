@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What a measurement ran on and with: machines, system, versions, revisions. A sweep records it in its folder at its first
-start; a script of another measurement calls `python -m shardsweep.machine FILE.json [JDK [PLUGIN]] [--command TEXT]`."""
+start; a script of another measurement calls
+`python -m shardsweep.machine FILE.json [JDK [PLUGIN...]] [--command TEXT] [--committed]`."""
 
 import argparse
 import hashlib
@@ -10,6 +11,7 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -78,19 +80,40 @@ def record(file: Path, builds: list[str], suites: list[str], settings: dict[str,
     write_whole(file, json.dumps(facts, indent=1))
 
 
-def record_here(file: Path, jdk: Path | None = None, plugin: str | None = None, command: str | None = None) -> None:
-    """Writes this machine, the command if it is told, and the commit of what is measured as JSON: of the plugin of a JDK, or
-    else of its JVM, which has its own line; without a JDK the commit that is checked out. Raises UserError where plugin and
-    JVM are not of one code."""
-    of_plugin, of_jvm = catalog.revisions(jdk, plugin) if jdk else (None, None)
-    if apart := catalog.mixed(plugin, of_plugin, of_jvm):
-        raise UserError(apart)
-    facts = {"machine": host(), "revision": of_plugin or of_jvm or revision()}
+def record_here(
+    file: Path,
+    jdk: Path | None = None,
+    plugins: Iterable[str] = (),
+    command: str | None = None,
+    committed: bool = False,
+) -> None:
+    """Writes this machine, the command if it is told, and the commit of what is measured as JSON: of the plugins of a JDK, or
+    else of its JVM, which has its own line; without a JDK the commit that is checked out. Raises UserError where plugins and
+    JVM are not of one code, or are to be of code that a commit has and are not."""
+    of_jvm = catalog.revisions(jdk, None)[1] if jdk else None
+    measured = _of_plugins(jdk, plugins, of_jvm) or of_jvm or revision()
+    if committed:
+        check_committed("what is measured", measured)
+    facts = {"machine": host(), "revision": measured}
     if of_jvm:
         facts["jvm"] = of_jvm
     if command:
         facts["command"] = command
     write_whole(file, json.dumps(facts, indent=1) + "\n")
+
+
+def _of_plugins(jdk: Path | None, plugins: Iterable[str], of_jvm: str | None) -> str | None:
+    """The commit of plugins of a JDK; None where there are none."""
+    commits = {}
+    for plugin in plugins:
+        commit = catalog.revisions(jdk, plugin)[0]
+        if wrong := catalog.unknown(plugin, commit) or catalog.mixed(plugin, commit, of_jvm):
+            raise UserError(wrong)
+        commits.setdefault(commit, plugin)
+    if len(commits) > 1:
+        said = ", ".join(f"{plugin} of {commit}" for commit, plugin in commits.items())
+        raise UserError(f"plugins are of several commits, {said}: make plugins")
+    return next(iter(commits), None)
 
 
 def digest(file: Path) -> str:
@@ -181,8 +204,9 @@ if __name__ == "__main__":
         parser = argparse.ArgumentParser(prog="machine", description="Records what a measurement is of.")
         parser.add_argument("file", type=Path)
         parser.add_argument("jdk", type=Path, nargs="?")
-        parser.add_argument("plugin", nargs="?")
+        parser.add_argument("plugins", nargs="*")
         parser.add_argument("--command")
+        parser.add_argument("--committed", action="store_true")
         record_here(**vars(parser.parse_args()))
     except UserError as error:
         sys.exit(f"machine: error: {error}")

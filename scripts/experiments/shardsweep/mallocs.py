@@ -181,11 +181,13 @@ def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, 
     environment = {name: value for name, value in os.environ.items() if not name.startswith(unset)}
     command = [folder / "measure", library, folder / program, str(threads), str(operations)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode != 0 or not done.stdout.strip():
+    # The library, or the loader, may have said more than the program was asked for.
+    numbers = done.stderr.split()
+    if done.returncode != 0 or not done.stdout.strip() or not all(map(str.isdecimal, numbers)):
         what = f"{program} {threads} {operations} on {library or 'the C library'}"
         said = f"{what} ends with {done.returncode}: {done.stderr.strip()}"
         raise UserError(f"{said}; the same command goes on where it stopped")
-    *micros, peak = done.stderr.split()
+    *micros, peak = numbers
     return done.stdout.strip(), (*(f"{int(each) / 1e6:.6f}" for each in micros), peak)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from shardsweep import catalog, grid, inputs, machine, minheap, probe, thresholds
 from shardsweep.catalog import Build
-from shardsweep.errors import UserError
+from shardsweep.errors import UserError, system_said
 from shardsweep.files import read_json, write_whole
 from shardsweep.grid import Experiment, Grid, Minheap, Point, Resident
 from shardsweep.logs import Invocation, Iteration, Outcome
@@ -298,7 +298,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"shardsweep: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"shardsweep: {error.filename or folder}: {error.strerror}", file=sys.stderr)
+        print(f"shardsweep: {system_said(error)}", file=sys.stderr)
         return 1
     return 0
 

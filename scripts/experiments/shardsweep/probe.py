@@ -76,7 +76,8 @@ def run(
     """Runs each build once at `heap` MiB, in turn, and reads the logs.
 
     A call that an earlier, interrupted job finished is not made again. One that was interrupted itself is, with all its
-    builds: running-ng packs the logs only after the last of them. Raises UserError if running-ng itself fails.
+    builds: running-ng packs the logs only after the last of them. Raises UserError if running-ng itself fails, or the launcher
+    is stopped.
     """
     configs = [_config_string(build, point, experiment) for build in builds]
     run_id = f"{point.id.replace('/', '.')}.a{attempt}"
@@ -85,15 +86,23 @@ def run(
     files = [log_folder / f"{stem}.{config_str_encode(config)}.{experiment.suite}.log" for config in configs]
     # Half a log is what an interrupted run leaves: running-ng would append to it.
     for file in files:
-        if file.exists():
-            file.unlink()
+        if file.exists() or _is_cut(_packed(file)):
+            file.unlink(missing_ok=True)
             _packed(file).unlink(missing_ok=True)
     if not all(_packed(file).exists() for file in files):
         _call(folder, run_id, _experiment_file(folder, run_id, point, experiment, configs), heap)
+    for file in files:
+        if _is_cut(_packed(file)):
+            raise UserError(f"{_packed(file)}: the launcher was stopped from outside; the same command runs it again")
     return [
         Run(build, logs.read(_packed(file))[-1], _packed(file).relative_to(folder))
         for build, file in zip(builds, files, strict=True)
     ]
+
+
+def _is_cut(packed: Path) -> bool:
+    """Whether it is the log of a run whose launcher was stopped: running-ng packs that, too. It says nothing of the build."""
+    return packed.exists() and logs.read(packed)[-1].detail in (logs.NOT_BEGUN, logs.INTERRUPTED)
 
 
 def _packed(log: Path) -> Path:

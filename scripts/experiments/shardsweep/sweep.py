@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """A sweep's folder and its run: the grid is fixed in it, Snakemake works through the points, results are gathered."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -157,7 +158,9 @@ def _forget_failures(folder: Path, points: list[Point]) -> list[Point]:
 
 def _stop(process: subprocess.Popen) -> None:
     """Interrupts Snakemake and everything below it, as the terminal would; kills what does not heed that."""
-    os.killpg(process.pid, signal.SIGINT)
+    # It may have ended by itself.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
     try:
         process.wait(STOP_SECONDS)
     except subprocess.TimeoutExpired:

@@ -110,8 +110,8 @@ def _published() -> dict[tuple[str, int], float]:
 def _minheap_cell(values: pd.Series, digits: int, mark: str, why: str | None, theirs: float | None) -> str:
     if values.empty:
         return ""
-    measured = values.dropna()
-    text = number(measured.median(), digits) + mark if len(measured) else WORDS.get(why, "NONE")
+    middle = analysis.median_minheap(values)
+    text = WORDS.get(why, "NONE") if pd.isna(middle) else number(middle, digits) + mark
     return f"{text} ({theirs:.0f})" if theirs is not None and not pd.isna(theirs) else text
 
 

@@ -57,7 +57,7 @@ def read(path: Path) -> pd.DataFrame:
         table = pd.read_csv(path, dtype=ALL)
     except FileNotFoundError:
         raise UserError(f"{path} is not there: run a sweep first, or name the folder of one") from None
-    except (ValueError, pd.errors.ParserError) as error:
+    except (TypeError, ValueError) as error:
         raise UserError(f"{path} is not a result table: {error}") from None
     missing = [column for column in COLUMNS if column not in table]
     if missing:

@@ -362,6 +362,15 @@ def run_of(minheap, table, folder):
     (folder / "notes.json").write_text("[]")
 
 
+@pytest.mark.parametrize(
+    ("searches", "median"),
+    [([10, None, None], None), ([10, None, 12], 12), ([10, None], None), ([None], None), ([9, 11], 10)],
+)
+def test_a_search_without_a_minheap_is_above_all_others(searches, median):
+    found = analysis.median_minheap(pd.Series(searches, dtype="Float64"))
+    assert np.isnan(found) if median is None else found == median
+
+
 def test_runs_of_different_grids_are_not_compared(tmp_path, capsys):
     run_of(MINHEAP, recorded(), tmp_path / "one")
     run_of({**MINHEAP, "threads": [1], "attempts": 1}, recorded(), tmp_path / "two")

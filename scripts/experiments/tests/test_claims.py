@@ -404,6 +404,12 @@ def test_minheaps_are_compared_by_their_intervals(own, others, said):
     assert unknown.beside(answer(own)) == "not measured"
 
 
+@pytest.mark.parametrize("ends", [(1.1, float("nan")), (float("nan"), float("nan"))])
+def test_an_interval_that_lacks_an_end_decides_nothing(ends):
+    assert claims.Answer("a", "", 0, claims.Estimate(7, *ends)).verdict == "undecided"
+    assert claims.Answer("a", "", 0).verdict == "not measured"
+
+
 def test_what_is_not_measured_is_said_to_be_so(tmp_path, results):
     data_set(tmp_path / "some", TIMES, times("ms-64k", [1.0]))
     lines = [

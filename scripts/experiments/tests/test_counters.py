@@ -103,7 +103,8 @@ def test_traced_system_calls_are_counted_and_no_others(java):
 
 def test_a_traced_run_that_is_too_slow_is_stopped_with_its_tracer(java, tmp_path, monkeypatch):
     java(f"echo $$ >{tmp_path}/begun; exec sleep 1000")
-    monkeypatch.setattr(counters, "LIMIT", 3)
+    # As long as it takes to begin, on a machine that has much else to do.
+    monkeypatch.setattr(counters, "LIMIT", 10)
     assert counters.lusearch(8, "small", traced=("mmap",)).status == -1
     pid = int((tmp_path / "begun").read_text())
     # A process that was killed is there until it has run once more.
@@ -115,6 +116,12 @@ def test_a_traced_run_that_is_too_slow_is_stopped_with_its_tracer(java, tmp_path
 
 def test_a_crash_is_no_minheap(java):
     java("kill -SEGV $$")
+    with pytest.raises(UserError, match="lusearch has no minheap: broken"):
+        counters.smallest_heap("small", 12, 6)
+
+
+def test_a_jvm_that_crashes_out_of_memory_has_crashed(java):
+    java('echo "java.lang.OutOfMemoryError: Java heap space"; kill -SEGV $$')
     with pytest.raises(UserError, match="lusearch has no minheap: broken"):
         counters.smallest_heap("small", 12, 6)
 

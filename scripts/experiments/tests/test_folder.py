@@ -3,6 +3,7 @@
 
 The JDK is a folder with the files that are looked for and nothing in them: no JVM is started."""
 
+import gzip
 import hashlib
 import json
 import os
@@ -11,6 +12,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from running.util import config_str_encode
 
 from shardsweep import catalog, cli, files, grid, inputs, logs, machine, point, probe, progress, sweep
 from shardsweep.errors import UserError
@@ -179,6 +181,29 @@ def test_a_point_may_be_measured_where_files_lie_elsewhere(tmp_path, wanted, mon
     inputs.check_unchanged(tmp_path / "out", wanted)
 
 
+UNKNOWN = "plugin ms-64k does not say of which commit it is: make plugin BUILD=ms-64k"
+
+
+def test_what_is_of_several_plugins_is_of_their_commit(home, tmp_path):
+    def record(**revisions):
+        for name, revision in revisions.items():
+            (home / "lib" / "mmtk" / f"libmmtk_{name}.json").write_text(json.dumps({"source_revision": revision}))
+        machine.record_here(tmp_path / "machine.json", home, [*revisions])
+        return json.loads((tmp_path / "machine.json").read_text())["revision"]
+
+    (home / "lib" / "server" / "libjvm.json").write_text(json.dumps({"source_revision": "later"}))
+    assert record(one="new", two="new") == "new"
+    with pytest.raises(UserError, match="plugins are of several commits, one of new, two of old: make plugins"):
+        record(one="new", two="old")
+    # A name with a slash is a path, as for the JVM.
+    (tmp_path / "own.json").write_text(json.dumps({"source_revision": "mine"}))
+    machine.record_here(tmp_path / "machine.json", home, [str(tmp_path / "own.so")])
+    assert json.loads((tmp_path / "machine.json").read_text())["revision"] == "mine"
+    with pytest.raises(UserError, match="what is measured is of mine-dirty"):
+        (tmp_path / "own.json").write_text(json.dumps({"source_revision": "mine-dirty"}))
+        machine.record_here(tmp_path / "machine.json", home, [str(tmp_path / "own.so")], committed=True)
+
+
 def test_a_build_is_of_the_revisions_beside_its_jvm_and_its_plugin(home, monkeypatch):
     monkeypatch.setattr(catalog, "_has_same_jvm", lambda one, other: {one, other} != {"old", "new"})
     plugins = home / "lib" / "mmtk"
@@ -195,8 +220,12 @@ def test_a_build_is_of_the_revisions_beside_its_jvm_and_its_plugin(home, monkeyp
         assert (build.revision, build.jvm_revision, build.missing) == (revision, jvm, said)
         assert (serial.revision, serial.jvm_revision, serial.missing) == (None, jvm, "")
     with pytest.raises(UserError, match="plugin ms-64k is of old, the JVM of new"):
-        machine.record_here(home / "machine.json", home, "ms-64k")
+        machine.record_here(home / "machine.json", home, ["ms-64k"])
     assert not (home / "machine.json").exists()
+    (plugins / "libmmtk_ms-64k.json").unlink()
+    assert catalog.builds()["ms-64k"].missing == UNKNOWN
+    with pytest.raises(UserError, match=UNKNOWN):
+        machine.record_here(home / "machine.json", home, ["ms-64k"])
     facts = {"revision": "the checkout's", "builds": {"hotspot-Serial": {"revision": None, "jvm": "new"}}}
     assert sweep._origin("hotspot-Serial", facts, {"processor": "Fast 1"}, None)["commit"] == "new"
     of_generation = {"processor": "Fast 1", "family": "25", "model": "1", "stepping": "1"}
@@ -275,6 +304,28 @@ def test_what_running_ng_said_last_is_told_where_it_fails(tmp_path, monkeypatch,
     monkeypatch.setattr("sys.executable", str(program))
     with pytest.raises(UserError, match=f"^running-ng failed at some: {said}"):
         probe._call(tmp_path, "some", tmp_path / "some.yml", 8)
+
+
+def test_a_run_whose_launcher_was_stopped_counts_for_nothing(tmp_path, wanted, monkeypatch):
+    """running-ng packs its log as any other."""
+    whole = (Path(__file__).parent / "logs" / "passed-serial.log").read_text()
+    cut = whole[: whole.rindex(logs.MARK)]
+    said = [cut, cut, whole]
+    build, asked, experiment = catalog.builds()["hotspot-Serial"], grid.points(wanted)[0], wanted.minheap
+    name = f"steady.8000.8.{config_str_encode(probe._config_string(build, asked, experiment))}.shardsweep.log.gz"
+
+    def call(folder, run_id, file, heap):
+        log = folder / "logs" / run_id / name
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_bytes(gzip.compress(said.pop(0).encode()))
+
+    monkeypatch.setattr(probe, "_call", call)
+    for _ in range(2):
+        with pytest.raises(UserError, match="the launcher was stopped from outside"):
+            probe.run(tmp_path, asked, experiment, [build], 8)
+    for _ in range(2):
+        assert probe.run(tmp_path, asked, experiment, [build], 8)[0].invocation.outcome == logs.Outcome.PASSED
+    assert not said
 
 
 def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):

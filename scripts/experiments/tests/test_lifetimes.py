@@ -3,7 +3,7 @@
 
 import pytest
 
-from shardsweep import catalog, lifetimes
+from shardsweep import catalog, cli, lifetimes
 from shardsweep.errors import UserError
 
 START = "===== DaCapo 9.12 lusearch starting =====\n"
@@ -44,6 +44,14 @@ def test_the_table_has_shares_and_the_line_through_what_is_alive():
     rows = lifetimes.table(lifetimes.frame(found), "some").rows
     assert rows[1] == ["2", "2", "20", "1.00%", "3", "200"]
     assert rows[-1] == ["a thread", "", "", "", "", "100.0 ± 0.0"]
+
+
+def test_the_command_shows_the_table(tmp_path, monkeypatch, capsys):
+    (tmp_path / "some.jar").touch()
+    known = lifetimes.Lifetimes(4, [(1000, 10)], [100])
+    monkeypatch.setattr(lifetimes, "measure", lambda java, jar, arguments, threads, heap: known)
+    assert cli.main(["lifetimes", "--jar", str(tmp_path / "some.jar"), "--threads", "4"]) == 0
+    assert "1.00%" in capsys.readouterr().out
 
 
 @pytest.mark.slow

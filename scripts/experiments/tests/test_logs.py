@@ -251,6 +251,8 @@ def test_words_before_the_jvm_started_mean_nothing(tmp_path):
         ("java.lang.OutOfMemoryError: Java heap space", Outcome.OOM),
         ("java.lang.OutOfMemoryError: GC overhead limit exceeded", Outcome.OVERHEAD),
         ("java.lang.OutOfMemoryError: Metaspace", Outcome.ERROR),
+        ("java.lang.OutOfMemoryError: Map failed", Outcome.ERROR),
+        ("java.lang.OutOfMemoryError: Unable to allocate 4096 bytes", Outcome.ERROR),
         ("java.lang.OutOfMemoryError: unable to create native thread", Outcome.ERROR),
         ("thread '<unnamed>' panicked at src/plan/global.rs:10:5:", Outcome.CRASH),
         ("Error: -Xmx2048k is too small: plan MarkSweep needs at least -Xmx4096k", Outcome.OOM),
@@ -308,6 +310,9 @@ def test_a_file_that_is_no_log_is_named(tmp_path):
     with pytest.raises(UserError, match=r"other\.log is not a running-ng log"):
         logs.read(file)
     broken = tmp_path / "broken.log.gz"
-    broken.write_bytes(b"\x1f\x8b\x08")
-    with pytest.raises(UserError, match="cannot be read"):
-        logs.read(broken)
+    damaged = bytearray(gzip.compress(b"some text " * 1000))
+    damaged[20:30] = bytes(10)
+    for content in (b"\x1f\x8b\x08", bytes(damaged)):
+        broken.write_bytes(content)
+        with pytest.raises(UserError, match="cannot be read"):
+            logs.read(broken)

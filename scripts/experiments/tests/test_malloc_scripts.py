@@ -11,6 +11,7 @@ from shardsweep import machine
 BLOW_UP = "scripts/experiments/malloc-blow-up.sh"
 INSTRUCTIONS = "scripts/experiments/malloc-instructions.sh"
 LIBRARIES = "scripts/experiments/malloc-libraries.sh"
+COMMIT = "1" * 40
 # Each sample is taken after a moment.
 TOOLS = {
     "build/venv/bin/python": f'exec {sys.executable} "$@"',
@@ -19,7 +20,11 @@ TOOLS = {
     "scripts/building/mimalloc.sh": "",
     "scripts/building/rivals.sh": "",
     "tools/sleep": "exec /bin/sleep 0.02",
+    # Nothing is changed, whatever is in the checkout of these tests.
+    "tools/git": f"case $* in *rev-parse*) echo {COMMIT} ;; esac",
 }
+# What stands in for callgrind: as many instructions for each pair.
+COUNTS = 'for each; do pairs=$each; done; echo "==1== Collected : $((5000 + pairs * 90))" >&2'
 # A program that lives as long, and takes more memory at each step.
 PROGRAM = """#!{python}
 import sys, time
@@ -57,7 +62,7 @@ def test_what_is_held_is_kept_with_its_origin(blow_up):
     assert rows[0] == "allocator,cells,seconds,resident_kib" and len(rows) > 20
     assert {row.rpartition(",")[0].split(",")[0] for row in rows[1:]} == {"shardsweep", "shardsweep-secure"}
     facts = json.loads((results / "blow-up.json").read_text())
-    assert facts["revision"] == machine.revision()
+    assert facts["revision"] == COMMIT
     assert facts["machine"]["processor"] == machine.host()["processor"]
 
 
@@ -96,17 +101,33 @@ def test_an_interrupted_measurement_goes_on_with_the_next_malloc(blow_up, tmp_pa
 
 
 def test_instructions_are_kept_with_their_origin(checkout, tmp_path):
-    counts = 'for each; do pairs=$each; done; echo "==1== Collected : $((5000 + pairs * 90))" >&2'
-    call = checkout([INSTRUCTIONS, LIBRARIES], {**TOOLS, "tools/gcc": "", "tools/valgrind": counts})
+    call = checkout([INSTRUCTIONS, LIBRARIES], {**TOOLS, "tools/gcc": "", "tools/valgrind": COUNTS})
     done, results = call(INSTRUCTIONS), tmp_path / "results" / "malloc"
     assert done.returncode == 0, done.stderr
     rows = (results / "instructions.csv").read_text().splitlines()
     assert rows[:3] == ["allocator,instructions", "glibc,90.0", "shardsweep,90.0"]
     facts = json.loads((results / "instructions.json").read_text())
-    assert facts["revision"] == machine.revision()
+    assert facts["revision"] == COMMIT
     assert facts["machine"]["processor"] == machine.host()["processor"]
     before = {file: file.read_bytes() for file in results.iterdir()}
     checkout([], {"tools/valgrind": "echo no such program >&2; exit 1"})
     done = call(INSTRUCTIONS)
     assert done.returncode == 1 and "callgrind does not count on glibc" in done.stderr
     assert {file: file.read_bytes() for file in results.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("stand_in", "said"),
+    [
+        (
+            {"tools/valgrind": f"echo ERROR: object cannot be preloaded: ignored; {COUNTS}"},
+            "callgrind does not count on glibc",
+        ),
+        ({"tools/git": "case $* in *rev-parse*) echo 1 ;; *diff*) exit 1 ;; esac"}, "with changes that no commit has"),
+    ],
+)
+def test_instructions_of_another_library_or_of_no_commit_are_not_kept(checkout, tmp_path, stand_in, said):
+    call = checkout([INSTRUCTIONS, LIBRARIES], {**TOOLS, "tools/gcc": "", "tools/valgrind": COUNTS, **stand_in})
+    done = call(INSTRUCTIONS)
+    assert done.returncode == 1 and said in done.stderr
+    assert not list((tmp_path / "results" / "malloc").iterdir())

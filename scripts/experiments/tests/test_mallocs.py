@@ -168,11 +168,18 @@ def test_a_program_that_says_something_else_is_an_error(measure, tmp_path, capsy
     assert "cfrac says" in capsys.readouterr().err
 
 
-def test_a_program_that_fails_is_an_error(measure, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("does", "said"),
+    [
+        ("echo no memory >&2; exit 1", "ends with 1: no memory"),
+        ("echo 1; echo a warning 1 1 1 1 >&2", "ends with 0: a warning"),
+    ],
+)
+def test_a_program_that_fails_or_whose_library_warns_is_an_error(measure, tmp_path, capsys, does, said):
     run, _ = measure
-    (tmp_path / "measure").write_text("#!/bin/sh\necho no memory >&2\nexit 1\n")
+    (tmp_path / "measure").write_text(f"#!/bin/sh\n{does}\n")
     assert run("--programs", "cfrac", "--threads", "1", "--rounds", "1", "glibc=") == 1
-    assert "on the C library ends with 1: no memory" in capsys.readouterr().err
+    assert f"on the C library {said}" in capsys.readouterr().err
 
 
 def test_runs_of_different_work_are_kept_apart(measure, capsys):
