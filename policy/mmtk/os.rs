@@ -3,6 +3,7 @@
 //! thread may run.
 
 use super::TO_THE_USER;
+use shardsweep_policy::pages::HUGE_PAGES;
 use shardsweep_policy::{PageRange, HUGE_PAGE_BYTES, PAGE_BYTES};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
@@ -34,13 +35,13 @@ pub fn populate(range: PageRange) {
     advise(&range, libc::MADV_POPULATE_WRITE).ok();
 }
 
-/// Has the kernel make a huge page of a place of one, and touch it. Where it has none to give, it makes small pages; where it
-/// cannot be asked to touch them (before Linux 5.14), they are touched when they are used.
+/// Has the kernel make a huge page of a place of one, and touch it. Where it has none to give, it makes small pages. Before Linux 5.14
+/// it cannot be asked to touch these: that is done when they are used.
 pub fn make_huge_page(place: PageRange) {
     if advise(&place, libc::MADV_HUGEPAGE).is_err() {
         return;
     }
-    populate(PageRange { pages: 1, ..place });
+    touch(PageRange { pages: 1, ..place });
     // A touch makes no huge page where small ones are, or were: the kernel may have kept their page table.
     let is_huge =
         is_resident(&place) || gives_huge_pages() && advise(&place, libc::MADV_COLLAPSE).is_ok();
@@ -53,12 +54,17 @@ pub fn make_huge_page(place: PageRange) {
 
 /// Whether all pages of the place of a huge page are resident.
 fn is_resident(place: &PageRange) -> bool {
-    let mut pages = [0; HUGE_PAGE_BYTES / PAGE_BYTES];
+    residency(place).is_some_and(|pages| pages.iter().all(|page| page & 1 != 0))
+}
+
+/// What the system says of each page of the place of a huge page; the lowest bit is set if it is resident. None where one is not mapped.
+fn residency(place: &PageRange) -> Option<[u8; HUGE_PAGES]> {
+    let mut pages = [0; HUGE_PAGES];
     let libc::iovec { iov_base, iov_len } = vector(place);
     debug_assert_eq!(iov_len, HUGE_PAGE_BYTES);
     // SAFETY: the system writes a byte for each page of the place.
     let told = unsafe { libc::mincore(iov_base, iov_len, pages.as_mut_ptr()) };
-    told == 0 && pages.iter().all(|page| page & 1 != 0)
+    (told == 0).then_some(pages)
 }
 
 /// Has the kernel make a huge page of a place of which pages are in use, and keep what is in them. Returns whether it did: before Linux
@@ -92,9 +98,13 @@ pub fn take_reserved_huge_page(place: PageRange) {
     let size = HUGE_PAGE_BYTES.ilog2() as libc::c_int;
     if let Err(error) = map_anew(&place, libc::MAP_HUGETLB | size << libc::MAP_HUGE_SHIFT) {
         TOLD.call_once(|| warn!(target: TO_THE_USER, "the heap goes on with small pages, as no reserved huge page is left: {error}"));
-        // A mapping that fails may have taken away what was there.
-        map_anew(&place, libc::MAP_NORESERVE)
-            .unwrap_or_else(|error| panic!("the heap cannot be mapped: {error}"));
+        // A mapping that fails may have taken away what was there. It has not where the process has as many as it may have (`ENOMEM`).
+        if let Err(error) = map_anew(&place, libc::MAP_NORESERVE) {
+            assert!(
+                residency(&place).is_some(),
+                "the heap cannot be mapped: {error}"
+            );
+        }
         forbid_huge_pages(place);
     }
     if let Some(policy) = policy {

@@ -8,13 +8,13 @@ use crate::config::{Config, CHUNK_BYTES, LOG_CHUNK_BYTES, LOG_PAGE_BYTES};
 use crate::pages::{ones_of, PageSet, Pages, CHUNK_PAGES};
 use crate::prefetch::prefetch;
 use crate::stack::{Link, Links, NONE};
-use crate::sync;
+use crate::sync::{self, AtomicPtr, AtomicUsize};
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr::{null_mut, NonNull};
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
 /// Number of a chunk: its distance from the lowest address of the heap, in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,14 +100,10 @@ impl<C: Config> Directory<C> {
             base: range.start,
             len,
             end: AtomicUsize::new(0),
-            chunks: zeroed(Self::chunks_layout(len)),
+            chunks: no_chunks(len),
             marked: zeroed(Self::marked_layout(len)),
             config: PhantomData,
         }
-    }
-
-    fn chunks_layout(len: usize) -> Layout {
-        Layout::array::<AtomicPtr<ChunkState>>(len).expect("a table of chunks fits into memory")
     }
 
     fn marked_layout(len: usize) -> Layout {
@@ -328,13 +324,29 @@ impl<C: Config> Drop for Directory<C> {
         }
         // SAFETY: `new` allocated them with these layouts.
         unsafe {
-            dealloc(self.chunks.as_ptr().cast(), Self::chunks_layout(self.len));
+            dealloc(self.chunks.as_ptr().cast(), chunks_layout(self.len));
             dealloc(self.marked.as_ptr().cast(), Self::marked_layout(self.len));
         }
     }
 }
 
-/// Headers for a chunk. Those of pages at which no block begins cost no memory.
+fn chunks_layout(len: usize) -> Layout {
+    Layout::array::<AtomicPtr<ChunkState>>(len).expect("a table of chunks fits into memory")
+}
+
+/// A table of `len` chunks, none of which was ever added.
+#[cfg(not(loom))]
+fn no_chunks(len: usize) -> NonNull<AtomicPtr<ChunkState>> {
+    zeroed(chunks_layout(len))
+}
+
+#[cfg(loom)]
+fn no_chunks(len: usize) -> NonNull<AtomicPtr<ChunkState>> {
+    let table: Box<[_]> = (0..len).map(|_| AtomicPtr::default()).collect();
+    NonNull::from(Box::leak(table)).cast()
+}
+
+/// Headers for a chunk: 64 KiB, which are resident as soon as the chunk is there.
 #[cfg(not(loom))]
 fn unused_blocks() -> Box<[Block]> {
     let layout = Layout::array::<Block>(CHUNK_PAGES).expect("headers of a chunk fit into memory");

@@ -53,7 +53,7 @@ impl<C: Config> Heap<C> {
     /// bytes of address space for each page.
     ///
     /// # Panics
-    /// If the range is empty, is not made of chunks, or has 2^32 pages or more.
+    /// If the range is empty, is not made of chunks, or has 16 TiB less a chunk or more.
     pub fn new(range: Range<usize>, marks: MarkBits) -> Heap<C> {
         let stacks = || (0..C::BINS).map(|_| Stack::default()).collect();
         Heap {
@@ -85,7 +85,11 @@ impl<C: Config> Heap<C> {
 
     /// Whether collections, from the one that begins on, make what survives old. A full one need not where the next one is full,
     /// too: then the barrier has nothing to remember. Only with [`Heap::with_old_bits`].
+    ///
+    /// # Panics
+    /// If sweeping reads the old bits, as with [`Heap::with_sweep_bits`]: they are made by each collection.
     pub fn set_makes_old(&self, old: bool) {
+        assert!(self.sweep == self.marks, "sweeping reads the old bits");
         self.makes_old.store(old, Relaxed);
     }
 

@@ -3,8 +3,8 @@
 
 use crate::config::PAGE_BYTES;
 use std::ops::Range;
-use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{fence, AtomicU8};
 
 /// log2 of the bytes of heap that one mark bit stands for.
 pub const LOG_GRANULE_BYTES: u32 = 3;
@@ -67,14 +67,16 @@ impl MarkBits {
         for cell in cells {
             let (next, bit) = self.byte_of(cell);
             if !std::ptr::eq(next, byte) {
-                byte.fetch_or(bits, Release);
+                byte.fetch_or(bits, Relaxed);
                 note(first);
                 (first, byte, bits) = (cell, next, 0);
             }
             bits |= bit;
         }
-        byte.fetch_or(bits, Release);
+        byte.fetch_or(bits, Relaxed);
         note(first);
+        // Before what the caller stores from here on.
+        fence(Release);
     }
 
     /// Takes the marks of `cells` back, while others may mark other cells.

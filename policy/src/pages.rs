@@ -300,35 +300,51 @@ mod tests {
         assert_eq!(chunk.free_ends(), (CHUNK_PAGES, CHUNK_PAGES));
     }
 
+    fn source() -> impl Strategy<Value = Source> {
+        prop_oneof![Just(Source::Any), Just(Source::Dirty), Just(Source::Split)]
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 64 }))]
 
-        /// Against a list of one flag a page.
+        /// Against a list of two flags a page.
         #[test]
-        fn agrees_with_a_list(steps in proptest::collection::vec((0..CHUNK_PAGES, 1..100usize, 1..40usize, any::<bool>()), 1..60)) {
+        fn agrees_with_a_list(steps in proptest::collection::vec(
+            (0..CHUNK_PAGES, 1..600usize, 1..40usize, any::<bool>(), any::<bool>(), source()), 1..60,
+        )) {
             let chunk = Pages::default();
-            let mut free = vec![false; CHUNK_PAGES];
-            for (start, give, most, align) in steps {
+            let (mut free, mut dirty) = ([false; CHUNK_PAGES], [false; CHUNK_PAGES]);
+            for (start, give, most, align, is_dirty, source) in steps {
                 let end = (start + give).min(CHUNK_PAGES);
-                if free[start..end].iter().all(|&free| !free) {
-                    chunk.give(start..end, false);
+                if !free[start..end].contains(&true) {
+                    chunk.give(start..end, is_dirty);
                     free[start..end].fill(true);
+                    dirty[start..end].fill(is_dirty);
                 }
+                let may_take: Vec<bool> = (0..CHUNK_PAGES)
+                    .map(|page| free[page] && match source {
+                        Source::Any => true,
+                        Source::Dirty => dirty[page],
+                        Source::Split => free[page / HUGE_PAGES * HUGE_PAGES..][..HUGE_PAGES].contains(&false),
+                    })
+                    .collect();
                 let least = most.div_ceil(2);
                 let wanted = Wanted { least, most, align: if align { 16 } else { 1 } };
-                let expected = (0..CHUNK_PAGES)
-                    .filter(|page| page % wanted.align == 0 && free[*page])
-                    .find(|&page| page + least <= CHUNK_PAGES && free[page..page + least].iter().all(|&free| free));
-                let claimed = pages_of(&chunk, Source::Any, wanted);
-                prop_assert_eq!(claimed.as_ref().map(|pages| pages.start), expected);
-                if let Some(pages) = claimed {
-                    let longer = pages.end < CHUNK_PAGES && free[pages.end];
+                let expected = (0..=CHUNK_PAGES - least)
+                    .step_by(wanted.align)
+                    .find(|&page| !may_take[page..page + least].contains(&false));
+                let claimed = chunk.claim(source, wanted);
+                prop_assert_eq!(claimed.as_ref().map(|claimed| claimed.pages.start), expected);
+                if let Some(Claimed { pages, dirty: held }) = claimed {
+                    let longer = pages.end < CHUNK_PAGES && may_take[pages.end];
                     prop_assert!(pages.len() == most || !longer);
-                    free[pages].fill(false);
+                    prop_assert_eq!(held, dirty[pages.clone()].iter().filter(|&&dirty| dirty).count());
+                    free[pages.clone()].fill(false);
+                    dirty[pages].fill(false);
                 }
-                let left: Vec<usize> = runs(&chunk.free_pages()).flatten().collect();
-                let all: Vec<usize> = (0..CHUNK_PAGES).filter(|&page| free[page]).collect();
-                prop_assert_eq!(left, all);
+                let set = |flags: &[bool]| (0..CHUNK_PAGES).filter(|&page| flags[page]).collect::<Vec<_>>();
+                prop_assert_eq!(runs(&chunk.free_pages()).flatten().collect::<Vec<_>>(), set(&free));
+                prop_assert_eq!(ones_of(chunk.dirty_pages()).collect::<Vec<_>>(), set(&dirty));
             }
         }
     }

@@ -63,12 +63,15 @@ impl Bin {
     /// The bin with the smallest cells that hold `size` bytes (0 counts as 1). A table look-up for
     /// small sizes and a few shifts for others; a constant for a constant size. `size` must be at most
     /// 256 KiB; [`Config::bin`](crate::Config::bin) checks it against the block size.
+    ///
+    /// # Panics
+    /// If `size` is above 256 KiB.
     #[inline(always)]
     pub const fn holding(size: usize) -> Bin {
         if size <= SMALL_BYTES {
             return Bin(SMALL[(size + 7) >> 3]);
         }
-        debug_assert!(size <= MAX_CELL_BYTES);
+        assert!(size <= MAX_CELL_BYTES, "no bin holds as much");
         let last = size - 1;
         let doubling = last.ilog2();
         if last - (1 << doubling) < ARRAY_HEADER_BYTES {

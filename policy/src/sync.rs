@@ -3,13 +3,13 @@
 //! that it can try every interleaving.
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
+pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
 #[cfg(loom)]
 pub use loom::sync::{Mutex, MutexGuard};
 #[cfg(loom)]
 pub use loom::thread::yield_now;
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
+pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicU8, AtomicUsize};
 #[cfg(not(loom))]
 pub use std::sync::{Mutex, MutexGuard};
 #[cfg(not(loom))]
