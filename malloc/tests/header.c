@@ -178,7 +178,8 @@ static void malloc_is_ours(void) {
 
 int main(void) {
   char *p = shardsweep_malloc(10), *q = shardsweep_calloc(10, 10);
-  assert(p && q && q[99] == 0 && shardsweep_malloc_usable_size(p) >= 10);
+  assert(p && q && shardsweep_malloc_usable_size(p) >= 10);
+  for (int i = 0; i < 100; i++) assert(q[i] == 0);
   strcpy(p, "123456789");
   p = shardsweep_reallocarray(shardsweep_realloc(p, 5000), 100, 1000);
   assert(strcmp(p, "123456789") == 0);
@@ -207,6 +208,9 @@ int main(void) {
   assert(beats > 0);
   assert(shardsweep_set_option(SHARDSWEEP_RESET_DELAY, 5) && shardsweep_get_option(SHARDSWEEP_RESET_DELAY) == 5);
   assert(!shardsweep_set_option(99, 5));
+  assert(shardsweep_set_option(SHARDSWEEP_SHOW_STATS, 1) && shardsweep_get_option(SHARDSWEEP_SHOW_STATS) == 1);
+  assert(shardsweep_get_option(SHARDSWEEP_RESET_DELAY) == 5);
+  shardsweep_print_stats();
   assert(shardsweep_heap_contains(shardsweep_heap_default(), p = shardsweep_malloc(10)));
   shardsweep_free(p);
   malloc_is_ours();

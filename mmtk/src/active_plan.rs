@@ -44,8 +44,8 @@ fn raw_mutator(thread: VMThread) -> abi::Mutator {
 /// The mutator behind a pointer that the VM holds.
 ///
 /// # Safety
-/// `raw` must come from `bind_mutator` and not be destroyed, and no other reference to it may be
-/// in use.
+/// `raw` must come from `bind_mutator` and not be destroyed, and no other reference to it may be in use, but for those that mmtk's
+/// packets of one pause have: some of these use its allocators, the others its barrier.
 #[inline(always)]
 pub unsafe fn mutator_ref<const COMPRESSED: bool>(
     raw: abi::Mutator,
@@ -70,8 +70,7 @@ impl<const COMPRESSED: bool> ActivePlan<OpenJDK<COMPRESSED>> for Threads {
     }
 
     fn mutators<'a>() -> Box<dyn Iterator<Item = &'a mut Mutator<OpenJDK<COMPRESSED>>> + 'a> {
-        // SAFETY: mmtk asks while mutators are stopped, and the list has each of them once. mmtk's packets of one pause may have
-        // references to one mutator at a time: some use its allocators, the others its barrier.
+        // SAFETY: mmtk asks while mutators are stopped, and the list has each of them once.
         Box::new(
             upcalls::mutators()
                 .into_iter()

@@ -36,7 +36,7 @@ const BUILD: &str = match option_env!("SHARDSWEEP_BUILD") {
     None => "stock",
 };
 
-/// `BUILD` and its end marker; one word longer than it needs to be is no harm.
+/// `BUILD`, and zeros to its end.
 static BUILD_NAME: [u8; 64] = {
     let (bytes, mut name, mut index) = (BUILD.as_bytes(), [0; 64], 0);
     while index < bytes.len() {
@@ -166,7 +166,8 @@ pub unsafe extern "C" fn third_party_heap_entry(
 
 /// A number of threads for the VM: 0 if none was given.
 fn number_of(threads: Option<usize>) -> u32 {
-    threads.unwrap_or(0).try_into().unwrap_or(u32::MAX)
+    let threads = threads.unwrap_or(0);
+    threads.try_into().expect("the options bound it")
 }
 
 unsafe extern "C" fn configure(

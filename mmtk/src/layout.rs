@@ -136,9 +136,14 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The address of the class; zero if the object is not one.
-    pub fn klass(&self) -> Address {
-        self.klass
+    /// Whether the header names a class. That of cleared memory does not.
+    pub fn has_class(&self) -> bool {
+        let none = if self.layout.use_compressed_class_pointers != 0 {
+            self.layout.narrow_klass_base as usize
+        } else {
+            0
+        };
+        self.klass.as_usize() != none
     }
 
     #[inline(always)]

@@ -125,6 +125,6 @@ impl<const COMPRESSED: bool> ObjectModel<OpenJDK<COMPRESSED>> for Oops {
     fn is_object_sane(object: ObjectReference) -> bool {
         // SAFETY: the sanity checker asks for reachable objects.
         let view = unsafe { Object::new(object, layout::layout()) };
-        !view.klass().is_zero() && view.bytes() == upcalls::debug_object_size(object)
+        view.has_class() && view.bytes() == upcalls::debug_object_size(object)
     }
 }

@@ -27,12 +27,15 @@ const NOT_HEEDED: &str = "mmtk has the name alone";
 /// blocks of old objects as new ones have been filled.
 const LEAST_NURSERY: usize = 32 * PAGE;
 
+/// GC threads, at most. The VM has a table of them, and fewer threads of any kind.
+const MOST_THREADS: usize = 1 << 16;
+
 /// mmtk's options cannot be listed through its interface; a test makes sure that it knows these.
 #[rustfmt::skip]
 const OPTIONS: &[Option_] = &[
     Option_ { name: "plan", expected: "the name of a plan" },
-    Option_ { name: "threads", expected: "a number of GC threads, at least 1" },
-    Option_ { name: "concurrent_threads", expected: "a number of GC threads, at least 1" },
+    Option_ { name: "threads", expected: "a number of GC threads, from 1 to 65536" },
+    Option_ { name: "concurrent_threads", expected: "a number of GC threads, from 1 to 65536" },
     Option_ { name: "ignore_system_gc", expected: BOOLEAN },
     Option_ { name: "nursery", expected: "Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX, of at least 131072 bytes" },
     Option_ { name: "full_heap_system_gc", expected: BOOLEAN },
@@ -166,6 +169,7 @@ impl Settings {
         if !options.set_option(name, value)
             || !affinity::is_possible(&options.options)
             || !has_nursery(&options.options)
+            || !has_threads(&options.options)
         {
             return Err(format!(
                 "malformed value '{value}' of {source}: expected {}",
@@ -185,6 +189,11 @@ fn has_nursery(options: &Options) -> bool {
         }
         NurserySize::ProportionalBounded { .. } => true,
     }
+}
+
+/// Whether there can be as many threads as are asked for.
+fn has_threads(options: &Options) -> bool {
+    *options.threads <= MOST_THREADS && *options.concurrent_threads <= MOST_THREADS
 }
 
 /// The value of an option that is not left at its default.

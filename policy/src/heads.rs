@@ -18,6 +18,7 @@
 //! `(size + 7) >> 3` of [`BINS_BY_WORDS`](crate::BINS_BY_WORDS), and the cell size stands in the head.
 
 use crate::size_class::{Bin, MAX_BINS};
+use std::mem::offset_of;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
@@ -52,6 +53,14 @@ pub struct Heads {
 }
 
 const _: () = assert!(size_of::<Heads>() == HEADS_BYTES && size_of::<Head>() == HEAD_BYTES);
+// Compiled code knows where they are.
+const _: () = assert!(
+    offset_of!(Head, cursor) == 0
+        && offset_of!(Head, end) == 8
+        && offset_of!(Head, free) == 16
+        && offset_of!(Head, cell_bytes) == 24
+        && offset_of!(Heads, refilled_bytes) == MAX_BINS * HEAD_BYTES
+);
 
 /// Free cells of one block on their way to a thread or back.
 #[derive(Debug, PartialEq, Eq)]

@@ -126,7 +126,8 @@ guards() {
 header() {
   gcc -std=gnu11 -O1 -Wall -Wextra -Werror -I "$ROOT/malloc/include" -o "$WORK/header" "$ROOT/malloc/tests/header.c" \
     -L "$OUT" -lshardsweep_malloc -Wl,-rpath,"$OUT"
-  timeout 120 "$WORK/header" || die "shardsweep.h does not do what it says"
+  timeout 120 "$WORK/header" 2>"$WORK/said" || die "shardsweep.h does not do what it says: $(cat "$WORK/said")"
+  grep -q '^shardsweep: .*touched KiB' "$WORK/said" || die "shardsweep_print_stats prints: $(cat "$WORK/said")"
   say "shardsweep.h: does what it says"
 }
 

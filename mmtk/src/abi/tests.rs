@@ -170,10 +170,23 @@ fn mirror_is_the_header() {
     assert_eq!(String::from_utf8(printed.stdout).unwrap(), expected());
 }
 
-/// A field that the mirror lacks would hide in padding: fields follow each other without gaps.
+/// How many fields a struct of the header has.
+fn fields_in(header: &str, name: &str) -> usize {
+    let end = header.find(&format!("}} {name};")).unwrap();
+    let start = header[..end].rfind("struct ").unwrap();
+    header[start..end].matches(';').count()
+}
+
+/// A field that the mirror lacks would hide in padding: fields follow each other without gaps, and there are as many as in the header.
 #[test]
 fn mirror_has_every_field() {
+    let header = fs::read_to_string(header_directory().join("thirdPartyHeapPlugin.h")).unwrap();
+    let without_comments: String = header
+        .split("/*")
+        .map(|part| part.split_once("*/").map_or(part, |(_, rest)| rest))
+        .collect();
     for (name, size, fields) in structs() {
+        assert_eq!(fields.len(), fields_in(&without_comments, name), "{name}");
         let mut end = 0;
         for field in fields {
             assert_eq!(field.offset, end, "{name}.{} leaves a gap", field.name);

@@ -156,7 +156,11 @@ fn unknown_options() {
 fn malformed_options() {
     assert_eq!(
         error("threads=0"),
-        "malformed value '0' of option 'threads': expected a number of GC threads, at least 1"
+        "malformed value '0' of option 'threads': expected a number of GC threads, from 1 to 65536"
+    );
+    assert_eq!(
+        error("concurrent_threads=4294967296"),
+        "malformed value '4294967296' of option 'concurrent_threads': expected a number of GC threads, from 1 to 65536"
     );
     assert_eq!(
         error("plan"),

@@ -6,8 +6,8 @@
  * libjvm loads one plugin with dlopen, reads its ABI version, and exchanges two
  * tables of functions with it: ThirdPartyHeapVMTable (what the plugin may call) and
  * ThirdPartyHeapPluginTable (what the VM may call). The Rust mirror of this file is
- * mmtk/src/abi.rs; both sides assert the same sizes and offsets, and each table
- * starts with its own size, which the other side checks when they meet.
+ * mmtk/src/abi.rs, whose tests compare sizes, offsets and constants with this file.
+ * Each table starts with its own size, which the other side checks when they meet.
  *
  * Order of calls during start-up:
  *   third_party_heap_abi_version   read, compared

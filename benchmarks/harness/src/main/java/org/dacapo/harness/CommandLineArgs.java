@@ -191,12 +191,18 @@ public final class CommandLineArgs {
       throw new UsageException(
           UsageException.MISSING_CALLBACK,
           "no class " + callback + " for --callback: put it on the class path with -cp");
-    } catch (ClassCastException | NoSuchMethodException e) {
+    } catch (ClassCastException
+        | NoSuchMethodException
+        | InstantiationException
+        | IllegalAccessException e) {
       throw new UsageException(
           UsageException.BAD_CALLBACK,
-          callback + " is no callback: it must extend org.dacapo.harness.Callback"
+          callback + " is no callback: it must be public, extend org.dacapo.harness.Callback"
               + " and have a public constructor that takes CommandLineArgs");
     } catch (InvocationTargetException e) {
+      if (e.getCause() instanceof Error error) {
+        throw error;
+      }
       throw new UsageException(
           UsageException.BAD_CALLBACK,
           "the constructor of callback " + callback + " failed: " + e.getCause());

@@ -107,12 +107,47 @@ class CommandLineArgsTest {
   @CsvSource({
     "org.example.Absent, " + UsageException.MISSING_CALLBACK,
     "java.lang.String, " + UsageException.BAD_CALLBACK,
+    "org.dacapo.harness.CommandLineArgsTest$Abstract, " + UsageException.BAD_CALLBACK,
+    "org.dacapo.harness.CommandLineArgsTest$Failing, " + UsageException.BAD_CALLBACK,
   })
   void unusableCallbacksAreReported(String name, int status) throws Exception {
     CommandLineArgs args = CommandLineArgs.parse("-c", name, "lusearch");
     UsageException e = assertThrows(UsageException.class, args::newCallback);
     assertEquals(status, e.status());
     assertTrue(e.getMessage().contains(name), e.getMessage());
+  }
+
+  @Test
+  void aCallbackThatRunsOutOfMemoryIsNoBadInput() {
+    CommandLineArgs args =
+        CommandLineArgs.parse("-c", OutOfMemory.class.getName(), "lusearch");
+    assertThrows(OutOfMemoryError.class, args::newCallback);
+  }
+
+  /** Callbacks that cannot be made. */
+  public abstract static class Abstract extends Callback {
+    /** As the harness makes one. */
+    public Abstract(CommandLineArgs args) {
+      super(args);
+    }
+  }
+
+  /** One whose constructor fails. */
+  public static final class Failing extends Callback {
+    /** As the harness makes one. */
+    public Failing(CommandLineArgs args) {
+      super(args);
+      throw new IllegalStateException("as it is told to");
+    }
+  }
+
+  /** One for which there is no memory. */
+  public static final class OutOfMemory extends Callback {
+    /** As the harness makes one. */
+    public OutOfMemory(CommandLineArgs args) {
+      super(args);
+      throw new OutOfMemoryError("as it is told to");
+    }
   }
 
   @Test

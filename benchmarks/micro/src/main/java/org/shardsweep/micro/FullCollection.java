@@ -34,7 +34,8 @@ public class FullCollection {
         TREE {
             @Override
             Object make(int mebibytes) {
-                int depth = 31 - Integer.numberOfLeadingZeros(mebibytes * (MIB / 24));
+                int nodes = (int) ((long) mebibytes * MIB / 24);
+                int depth = 31 - Integer.numberOfLeadingZeros(nodes);
                 return Node.tree(depth);
             }
         },
@@ -43,7 +44,7 @@ public class FullCollection {
             @Override
             Object make(int mebibytes) {
                 Map<Integer, Integer> map = new HashMap<>();
-                for (int key = 1000; key < mebibytes * (MIB / 72); key++) {
+                for (int key = 1000; key < 1000 + (long) mebibytes * MIB / 72; key++) {
                     map.put(key, -key);
                 }
                 return map;

@@ -6,7 +6,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.Writer;
+import java.io.StringWriter;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -59,11 +59,12 @@ public final class JavacProgram implements Program {
       if (in == null) {
         throw new FileNotFoundException("the jar has no " + name);
       }
-      ZipInputStream zip = new ZipInputStream(in);
-      for (ZipEntry entry = zip.getNextEntry(); entry != null; entry = zip.getNextEntry()) {
-        if (entry.getName().endsWith(".java")) {
-          String text = new String(zip.readAllBytes(), StandardCharsets.UTF_8);
-          sources.add(new Source(entry.getName(), text));
+      try (ZipInputStream zip = new ZipInputStream(in)) {
+        for (ZipEntry entry = zip.getNextEntry(); entry != null; entry = zip.getNextEntry()) {
+          if (entry.getName().endsWith(".java")) {
+            String text = new String(zip.readAllBytes(), StandardCharsets.UTF_8);
+            sources.add(new Source(entry.getName(), text));
+          }
         }
       }
     }
@@ -102,15 +103,16 @@ public final class JavacProgram implements Program {
 
     /** Compiles all sources; returns the names of the classes and the digests of their bytes. */
     private String compile() throws IOException {
-      StringBuilder said = new StringBuilder();
+      // Where the compiler itself fails, it tells why in text alone.
+      StringWriter said = new StringWriter();
       try (Classes classes =
           new Classes(compiler.getStandardFileManager(null, null, StandardCharsets.UTF_8))) {
         boolean compiled =
             compiler
                 .getTask(
-                    Writer.nullWriter(),
+                    said,
                     classes,
-                    problem -> said.append(problem).append('\n'),
+                    problem -> said.append(problem + "\n"),
                     List.of("-proc:none", "-nowarn", "-Xlint:none", "--release", "17", "-g"),
                     null,
                     sources)

@@ -67,6 +67,9 @@ public final class ServerProgram implements Program {
     private final String[] results;
     private final Latencies latencies;
 
+    /** What a thread of the server has failed with: a client asks again, and may get its page then. */
+    private volatile Throwable failure;
+
     /** Pages by their first verse, the oldest first. Server threads share it: it is its own lock. */
     final Map<Integer, String> kept = new LinkedHashMap<>();
 
@@ -92,6 +95,9 @@ public final class ServerProgram implements Program {
         byte[] body = page.getBytes(StandardCharsets.UTF_8);
         exchange.sendResponseHeaders(200, body.length);
         exchange.getResponseBody().write(body);
+      } catch (Throwable e) {
+        failure = e;
+        throw e;
       }
     }
 
@@ -127,13 +133,29 @@ public final class ServerProgram implements Program {
     public void run() throws Exception {
       long start = System.nanoTime();
       Workers clients = new Workers("Client", setting.threads());
-      clients.run(
-          number -> {
-            for (int i = number; i < results.length && !clients.failed(); i += setting.threads()) {
-              ask(i, start + i * PERIOD_NANOS);
-            }
-          });
+      try {
+        clients.run(
+            number -> {
+              for (int i = number; i < results.length && !clients.failed(); i += setting.threads()) {
+                ask(i, start + i * PERIOD_NANOS);
+              }
+            });
+      } catch (Exception e) {
+        if (failure != null) {
+          e.addSuppressed(failure);
+        }
+        throw e;
+      }
+      if (failure != null) {
+        throw new IOException("a thread of the server has failed", failure);
+      }
       System.err.println(latencies.line());
+    }
+
+    /** The address of what is called {@code name} on the server. */
+    URI uri(String name) {
+      String host = server.getAddress().getAddress().getHostAddress();
+      return URI.create("http://" + host + ":" + server.getAddress().getPort() + "/" + name);
     }
 
     /** Asks for page {@code number} when it is due, or at once if that is over. */
@@ -142,9 +164,7 @@ public final class ServerProgram implements Program {
         LockSupport.parkNanos(wait);
       }
       int first = (int) ((long) number * STRIDE % (verses.size() - VERSES));
-      int port = server.getAddress().getPort();
-      String host = server.getAddress().getAddress().getHostAddress();
-      URI uri = URI.create("http://" + host + ":" + port + "/" + first);
+      URI uri = uri(String.valueOf(first));
       HttpRequest request = HttpRequest.newBuilder(uri).timeout(limit).build();
       long sent = System.nanoTime();
       HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());

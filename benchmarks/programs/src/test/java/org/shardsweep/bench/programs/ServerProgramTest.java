@@ -2,9 +2,13 @@
 package org.shardsweep.bench.programs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.HttpTimeoutException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,6 +42,19 @@ class ServerProgramTest extends ProgramTest {
       synchronized (serving.kept) {
         assertThrows(HttpTimeoutException.class, serving::run);
       }
+    }
+  }
+
+  /** The client asks twice, and may get its page the second time. */
+  @Test
+  void aThreadOfTheServerThatFailsIsAnError() throws Exception {
+    try (ServerProgram.Serving serving = serving(Duration.ofMinutes(1))) {
+      serving.prepare();
+      HttpRequest request = HttpRequest.newBuilder(serving.uri("no-number")).build();
+      HttpClient client = HttpClient.newHttpClient();
+      assertThrows(IOException.class, () -> client.send(request, BodyHandlers.discarding()));
+      IOException error = assertThrows(IOException.class, serving::run);
+      assertInstanceOf(NumberFormatException.class, error.getCause());
     }
   }
 
