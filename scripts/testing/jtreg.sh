@@ -56,6 +56,15 @@ run_jtreg() {
     -workDir:"$folder/work" -reportDir:"$folder/report" "${excludes[@]}" "$@"
 }
 
+# was_run TEST...: dies if one that is named by its file was left out.
+was_run() {
+  local test
+  for test in "$@"; do
+    [[ $test != *.java ]] || grep -Eq "(^|/)${test##*/}(#\S+)? " "$RUN/report/text/summary.txt" ||
+      die "$test was not run: its @requires, or a ProblemList, leaves it out"
+  done
+}
+
 run_selected() {
   local asked selected tests status=0
   mkdir -p "$RUN"
@@ -67,6 +76,7 @@ run_selected() {
   build_native "$NATIVE" "$JDK" "${tests[@]}"
   say "${#tests[@]} tests or folders on ${JDK#"$ROOT"/}, plugin $PLUGIN${PLAN:+, plan $PLAN}; results in ${RUN#"$ROOT"/}"
   run_jtreg "$RUN" "${OPTIONS[*]}" "${tests[@]}" || status=$?
+  was_run "${asked[@]}"
   ((status == 0)) || die "not all tests passed: see ${RUN#"$ROOT"/}/report/text/summary.txt, logs in ${RUN#"$ROOT"/}/work"
 }
 

@@ -46,8 +46,9 @@ modes() {
 
 if [[ ${DEBUG:-} == fastdebug ]]; then
   if ! (($#)); then
-    # A stress test charges whole blocks: this run does not.
+    # A stress test charges whole blocks, and compiled code has no buffers in it: these runs are without.
     check "immix-page-sanity, Immix" passes immix-page-sanity plan=Immix 1 4 -Xms16m -Xmx16m
+    for plan in SemiSpace MarkCompact GenCopy; do check "stock-sanity, $plan" passes stock-sanity plan="$plan" 1 4 -Xms32m -Xmx32m; done
     check "ms-64k-sanity, MarkSweep, checks in compiled code" passes ms-64k-sanity plan=MarkSweep 1 4 -XX:+VerifyOops
     for build in stock-sanity immix-page-sanity; do check "$build, ConcurrentImmix" marks "$build" ConcurrentImmix; done
     set -- stock-sanity:{SemiSpace,MarkSweep,MarkCompact,Immix,GenCopy,GenImmix,StickyImmix} \

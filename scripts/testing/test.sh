@@ -118,7 +118,7 @@ test_java() {
 test_build() {
   ../building/jdk.sh
   # What the plugins are linked by has one thread.
-  at_once "../building/plugin.sh stock ms-64k malloc-shardsweep" ../building/lusearch.sh
+  at_once "../building/plugin.sh stock ms-64k ms-4k ms-64k-block malloc-shardsweep" ../building/lusearch.sh
 }
 
 test_image() { ./test-image.sh; }
@@ -153,18 +153,23 @@ test_jtreg() {
 OUT_OF_MEMORY=(outofmemory/{NearlyAll,LargeBesideOthers,RefusedBesideOthers,SmallBesideOthers}.java)
 
 plans_that_remember() {
-  on_plan ms-64k StickyMarkSweep barriers references roots moving fragmentation unloading/RoomOfDeadLoaders.java control/OldGarbage.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
+  on_plan ms-64k StickyMarkSweep barriers references roots moving fragmentation unloading/RoomOfDeadLoaders.java unloading/Reachable.java \
+    control/OldGarbage.java control/LogFormat.java control/Phases.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
   on_plan stock StickyImmix barriers references roots moving control/OldGarbage.java
   on_plan stock GenImmix barriers references roots moving control/OldGarbage.java
-  on_plan stock GenCopy barriers references roots moving
+  on_plan stock GenCopy barriers references roots moving allocation unloading/CallSites.java control/LogFormat.java
 }
 
 other_plans() {
-  on_plan ms-64k ConcurrentMarkSweep barriers references roots moving unloading fragmentation control/LogFormat.java control/Phases.java events/ReferenceEvents.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
+  on_plan ms-64k ConcurrentMarkSweep barriers references roots moving unloading fragmentation control/LogFormat.java control/Phases.java \
+    events/ReferenceEvents.java events/AllocationEvents.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
   on_plan stock ConcurrentImmix barriers references roots moving unloading/BesideProgram.java unloading/Redefined.java control/LogFormat.java
   on_plan stock MarkSweep fragmentation/NoAddresses.java
   on_plan stock Immix moving references
-  on_plan stock SemiSpace unloading/CallSites.java
+  on_plan stock SemiSpace allocation references roots moving unloading/CallSites.java
+  on_plan stock MarkCompact allocation references roots moving unloading/CallSites.java
+  on_plan ms-4k MarkSweep allocation fragmentation/Fragmentation.java
+  on_plan ms-64k-block MarkSweep allocation
   on_plan malloc-shardsweep MarkSweep references/FoundOnce.java badinput/LiveBytesOfLibrary.java
 }
 

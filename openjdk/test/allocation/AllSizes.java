@@ -18,6 +18,7 @@
 
 import heap.Check;
 import heap.Heap;
+import heap.RawMemory;
 import java.lang.invoke.MethodHandles;
 import java.util.Arrays;
 import java.util.Random;
@@ -35,7 +36,7 @@ public class AllSizes {
     private static final int MAX_CELL = 64 << 10;
     private static final int HEADER = 16;
     private static final int ROUNDS = 3;
-    private static final Unsafe UNSAFE = unsafe();
+    private static final Unsafe UNSAFE = RawMemory.unsafe();
     private static final int REFERENCE = UNSAFE.arrayIndexScale(Object[].class);
 
     /** What is allocated: arrays, of which the second kind does not fill its last word; last, objects with many fields. */
@@ -290,15 +291,5 @@ public class AllSizes {
         code.visitInsn(instruction);
         code.visitMaxs(0, 0);
         code.visitEnd();
-    }
-
-    private static Unsafe unsafe() {
-        try {
-            var field = Unsafe.class.getDeclaredField("theUnsafe");
-            field.setAccessible(true);
-            return (Unsafe) field.get(null);
-        } catch (ReflectiveOperationException e) {
-            throw new AssertionError(e);
-        }
     }
 }

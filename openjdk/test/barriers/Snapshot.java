@@ -101,24 +101,38 @@ public class Snapshot {
 
         private static void overwrite(Routes.Route route) throws Exception {
             Routes.Holder[] holders = new Routes.Holder[route.shared() ? 1 : HOLDERS];
-            for (int i = 0; i < holders.length; i++) {
-                holders[i] = new Routes.Holder();
-                route.store(holders[i], new int[] {0, i});
+            for (int i = 0; i < HOLDERS; i++) {
+                if (i < holders.length) {
+                    holders[i] = new Routes.Holder();
+                }
+                route.store(holders[i % holders.length], new int[] {0, i});
             }
             Box[] before = {};
             for (int round = 1; round <= ROUNDS; round++) {
-                Box[] moved = new Box[holders.length];
-                for (int i = 0; i < holders.length; i++) {
-                    moved[i] = new Box(route.load(holders[i]));
-                    route.store(holders[i], new int[] {round, i});
+                Box[] moved = new Box[HOLDERS];
+                for (int i = 0; i < HOLDERS; i++) {
+                    Routes.Holder holder = holders[i % holders.length];
+                    moved[i] = new Box(route.load(holder));
+                    route.store(holder, new int[] {round, i});
                     if (i % 20 == 0) {
                         Heap.churn(128 * 1024);
                     }
                 }
-                check(route.name(), before, round - 2, false);
+                check(route, before, round - 2);
                 before = moved;
             }
-            check(route.name(), before, ROUNDS - 1, false);
+            check(route, before, ROUNDS - 1);
+        }
+
+        /** What was moved in the round after this one. A shared place had what was stored there last. */
+        private static void check(Routes.Route route, Box[] boxes, int round) {
+            for (int i = 0; i < boxes.length; i++) {
+                if (!route.shared()) {
+                    check(route.name(), boxes[i], new int[] {round, i}, false);
+                } else {
+                    check(route.name(), boxes[i], i == 0 ? new int[] {round, HOLDERS - 1} : new int[] {round + 1, i - 1}, false);
+                }
+            }
         }
 
         private static void loadFrom(String name, Way way) throws Exception {
@@ -138,18 +152,18 @@ public class Snapshot {
                         Heap.churn(128 * 1024);
                     }
                 }
-                check(name, before, round - 2, true);
+                for (int i = 0; i < before.length; i++) {
+                    check(name, before[i], new int[] {round - 2, i}, true);
+                }
                 before = moved;
             }
             Check.that(kept > 0, name + " was cleared before it was asked");
         }
 
-        private static void check(String name, Box[] boxes, int round, boolean mayBeCleared) {
-            for (int i = 0; i < boxes.length; i++) {
-                int[] value = boxes[i] == null ? null : boxes[i].value;
-                Check.that(value == null && mayBeCleared || value != null && value.length == 2 && value[0] == round && value[1] == i,
-                        name + ", round " + round + ", holder " + i + ": found " + Arrays.toString(value));
-            }
+        private static void check(String name, Box box, int[] expected, boolean mayBeCleared) {
+            int[] value = box == null ? null : box.value;
+            Check.that(value == null && mayBeCleared || Arrays.equals(value, expected),
+                    name + ", round and holder " + Arrays.toString(expected) + ": found " + Arrays.toString(value));
         }
     }
 }

@@ -7,6 +7,7 @@
  * @run main/timeout=300 Verified
  */
 
+import heap.Check;
 import heap.Child;
 import heap.Heap;
 
@@ -14,8 +15,12 @@ public class Verified {
     public static void main(String[] args) throws Exception {
         // All checks: the options under test may choose some.
         String[] options = Child.optionsUnderTest().stream().filter(option -> !option.startsWith("-XX:VerifySubSet")).toArray(String[]::new);
-        Child.withOnly(options).and("-Xmx24m", "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifyBeforeGC", "-XX:+VerifyAfterGC").main(Main.class)
-                .mustExitCleanly(0);
+        Child child = Child.withOnly(options).and("-Xmx24m", "-Xlog:gc+verify", "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifyBeforeGC", "-XX:+VerifyAfterGC")
+                .main(Main.class);
+        String out = child.mustExitCleanly(0).out();
+        for (String when : new String[] {"Before", "After"}) {
+            Check.matches("Verifying " + when + " GC", out, "the checks have been made");
+        }
     }
 
     public static class Main {

@@ -30,6 +30,7 @@ public class GcThreads {
         Child.with("-Xmx48m", "-XX:ParallelGCThreads=2", "-XX:ThirdPartyHeapOptions=thread_affinity=AllInSet:0").main(Main.class, "2", "0")
             .mustExitCleanly(0);
         Child.with("-Xmx48m").variable("MMTK_THREADS", "3").main(Main.class, "3").mustExitCleanly(0);
+        Child.with("-Xmx48m", "-XX:ParallelGCThreads=2", "-XX:ThirdPartyHeapOptions=threads=3").main(Main.class, "3").mustExitCleanly(0);
         if (Child.hasOwnPolicy()) {
             concurrent(2, "plan=ConcurrentMarkSweep", "-XX:ParallelGCThreads=8");
             concurrent(3, "plan=ConcurrentMarkSweep", "-XX:ParallelGCThreads=8", "-XX:ConcGCThreads=3");

@@ -9,27 +9,25 @@
 
 import heap.Check;
 import heap.Child;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import heap.ReservedHugePages;
 import java.util.List;
 
 public class IgnoredFlags {
     private static final String WARNING = "\\[warning\\]\\[gc *\\] %s has no effect on the heap with -XX:\\+UseThirdPartyHeap: .+";
 
-    private static final Path RESERVED = Path.of("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
-
     public static void main(String[] args) throws Exception {
-        // HotSpot itself warns on a system that has none.
-        if (!Child.hasOwnPolicy() || Files.readString(RESERVED).strip().equals("0")) {
-            Check.matches("UseLargePages (disabled|has no effect)", run("-XX:+UseLargePages"), "the warning about large pages");
+        try (ReservedHugePages pages = new ReservedHugePages()) {
+            // HotSpot itself warns on a system that has none.
+            if (!Child.neverMoves() || pages.number() == 0) {
+                Check.matches("UseLargePages (disabled|has no effect)", run("-XX:+UseLargePages"), "the warning about large pages");
+            }
         }
-        if (!Child.hasOwnPolicy()) {
-            warns("-XX:+AlwaysPreTouch", "-XX:\\+AlwaysPreTouch");
-        }
+        warns("-XX:ThirdPartyHeapOptions=plan=Immix -XX:+AlwaysPreTouch", "-XX:\\+AlwaysPreTouch");
         warns("-XX:MaxGCPauseMillis=10", "-XX:MaxGCPauseMillis");
         warns("-XX:MinHeapSize=8m -XX:InitialHeapSize=16m", "-XX:MinHeapSize");
         warns("-Xmn8m", "The size of the young generation");
         warns("-XX:NewRatio=3", "The size of the young generation");
+        warns("-XX:SurvivorRatio=4", "The size of the young generation");
         warns("-XX:MaxTenuringThreshold=3", "-XX:MaxTenuringThreshold");
         warns("-XX:+ExplicitGCInvokesConcurrent", "-XX:\\+ExplicitGCInvokesConcurrent");
         if (!Child.marksBesideProgram()) {
@@ -39,6 +37,7 @@ public class IgnoredFlags {
         warns("-XX:TLABSize=8k", "What is said of TLABs");
         Check.matches("have no effect without -XX:\\+UseThirdPartyHeap", run("-XX:-UseThirdPartyHeap -XX:+UseSerialGC -XX:ThirdPartyHeapPlugin=stock"),
                 "the warning where the heap is another");
+        warns("-XX:AllocatePrefetchStyle=2", "-XX:AllocatePrefetchStyle=2");
         warns("-XX:AllocatePrefetchStyle=3", "-XX:AllocatePrefetchStyle=3");
         List<String> silent = List.of("-Xms32m", "-XX:+UseTransparentHugePages", "-XX:SoftMaxHeapSize=32m", "-XX:+UseNUMA", "-XX:-AlwaysPreTouch");
         for (String option : silent) {

@@ -11,6 +11,7 @@ import com.sun.management.HotSpotDiagnosticMXBean;
 import heap.Check;
 import heap.Child;
 import heap.Heap;
+import heap.ReservedHugePages;
 import heap.Smaps;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -20,44 +21,49 @@ import java.nio.file.Path;
 import java.util.List;
 
 public class LargePages {
-    private static final Path RESERVED = Path.of("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
     private static final int HUGE = 2 * Heap.MIB;
     private static final int LIVE = 40 * Heap.MIB;
     private static final String SMALL = "the heap goes on with small pages";
 
     public static void main(String[] args) throws Exception {
-        if (!Files.isWritable(RESERVED)) {
-            System.out.println("skipped: only root may reserve huge pages, in " + RESERVED);
-            return;
+        try (ReservedHugePages pages = new ReservedHugePages()) {
+            if (pages.canReserve()) {
+                check(pages);
+            } else {
+                System.out.println("skipped: only root may reserve huge pages");
+            }
         }
-        int before = reserved();
-        Thread restore = new Thread(() -> restore(before));
+    }
+
+    private static void check(ReservedHugePages pages) throws Exception {
+        int before = pages.number();
+        Thread restore = new Thread(() -> restore(pages, before));
         // If the test is ended from outside.
         Runtime.getRuntime().addShutdownHook(restore);
         try {
-            reserve(48);
-            if (reserved() != 48) {
-                System.out.println("skipped: the system has no 48 huge pages to reserve, but " + reserved());
+            pages.reserve(48);
+            if (pages.number() != 48) {
+                System.out.println("skipped: the system has no 48 huge pages to reserve, but " + pages.number());
                 return;
             }
             run(LIVE, Long.MAX_VALUE);
             run(64 * Heap.MIB, Long.MAX_VALUE, "-Xms64m", "-XX:+AlwaysPreTouch");
             run(LIVE, Long.MAX_VALUE, "-XX:+UseNUMA", "-XX:+UseNUMAInterleaving");
-            reserve(8);
+            pages.reserve(8);
             Child tooFew = run(HUGE, 8 * HUGE);
-            Check.equal(1L, tooFew.out().lines().filter(line -> line.contains(SMALL)).count(), "lines about small pages");
+            Check.equal(1L, tooFew.count(SMALL), "lines about small pages");
             // Of the second chunk the first huge page is there, and the heap ends within the place of the next.
-            reserve(3);
+            pages.reserve(3);
             run(HUGE, 3 * HUGE, "-Xms7m", "-XX:+AlwaysPreTouch");
         } finally {
-            reserve(before);
+            pages.reserve(before);
             Runtime.getRuntime().removeShutdownHook(restore);
         }
     }
 
-    private static void restore(int pages) {
+    private static void restore(ReservedHugePages pages, int number) {
         try {
-            reserve(pages);
+            pages.reserve(number);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -69,14 +75,6 @@ public class LargePages {
         child.main(Main.class, Long.toString(least), Long.toString(most)).mustExitCleanly(0);
         Check.that(most != Long.MAX_VALUE || !child.out().contains("[warning]"), "no warning:\n" + child.out());
         return child;
-    }
-
-    private static int reserved() throws IOException {
-        return Integer.parseInt(Files.readString(RESERVED).strip());
-    }
-
-    private static void reserve(int pages) throws IOException {
-        Files.writeString(RESERVED, Integer.toString(pages));
     }
 
     public static class Main {

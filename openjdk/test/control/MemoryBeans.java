@@ -126,11 +126,14 @@ public class MemoryBeans {
         MemoryPoolMXBean pool = heapPools().stream().filter(MemoryPoolMXBean::isUsageThresholdSupported).findFirst()
                 .orElseThrow(() -> new AssertionError("no pool of the heap has a usage threshold"));
         System.gc();
+        long before = pool.getUsageThresholdCount();
         pool.setUsageThreshold(pool.getUsage().getUsed() + 6 * Heap.MIB);
         Check.that(!pool.isUsageThresholdExceeded(), "the threshold is not exceeded at first");
         hog = new byte[16][Heap.MIB];
         System.gc();
         Check.that(pool.isUsageThresholdExceeded(), "the threshold is exceeded by 16 MiB more: " + pool.getUsage());
+        // That is what Java itself finds out; this, the VM.
+        Check.eventually(() -> pool.getUsageThresholdCount() == before + 1, "a collection has found the threshold exceeded");
         hog = null;
     }
 

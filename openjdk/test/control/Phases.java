@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary -Xlog:gc+phases shows the parts of each pause with its number: in the order in which they are, without a gap that
- * matters, and no longer than the pause in sum. With gc+phases=debug, the kinds of roots and of references stand below the two. Without
+ * @summary -Xlog:gc+phases shows the parts of each pause with its number: in the order in which they are, no longer than the pause in
+ * sum, and of all pauses a good part. With gc+phases=debug, the kinds of roots and of references stand below the two. Without
  * either, nothing of the kind is printed.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
@@ -40,6 +40,9 @@ public class Phases {
             List.of("Prepare", "Roots", "Mark", "References", "Weak Roots", "Release", "Finish");
     private static final List<String> SOMETIMES = List.of("Class Unloading", "Forward", "Fix Compiled Code");
 
+    /** The part of all pauses that their phases make up at least. */
+    private static final double LEAST_PART = 0.5;
+
     /** Each number is rounded to a microsecond. */
     private static final double ROUNDING = 0.001;
 
@@ -54,6 +57,8 @@ public class Phases {
         String log = Child.with("-Xmx64m", option).main(Main.class).mustExitCleanly(0).out();
         List<Map<String, Double>> unloading = new ArrayList<>();
         int pauses = 0;
+        double inPhases = 0;
+        double inPauses = 0;
         Map<String, Double> phases = new LinkedHashMap<>();
         int number = -1;
         for (String line : log.lines().collect(Collectors.toList())) {
@@ -65,7 +70,9 @@ public class Phases {
                 Check.equal(null, phases.put(phase.group(2), Double.valueOf(phase.group(3))), "the phase is there once: " + line);
             } else if (pause.find()) {
                 Check.equal(number, Integer.parseInt(pause.group(1)), "the phases of " + line);
-                check(phases, hasKinds, pause.group(2), Double.parseDouble(pause.group(3)));
+                double milliseconds = Double.parseDouble(pause.group(3));
+                inPhases += check(phases, hasKinds, pause.group(2), milliseconds);
+                inPauses += milliseconds;
                 if (phases.containsKey("Class Unloading")) {
                     unloading.add(phases);
                 }
@@ -75,10 +82,12 @@ public class Phases {
             Check.that(!line.contains("gc,phases") || line.contains("GC("), "a line has a number: " + line);
         }
         Check.that(pauses >= 4, "pauses: " + pauses);
+        Check.that(inPhases >= LEAST_PART * inPauses, "of " + inPauses + " ms in pauses " + inPhases + " are in phases");
         Check.that(unloading.size() >= 2, "System.gc() unloads classes: " + unloading.size());
     }
 
-    private static void check(Map<String, Double> phases, boolean hasKinds, String pause, double milliseconds) {
+    /** Checks the phases of a pause, and returns their sum. */
+    private static double check(Map<String, Double> phases, boolean hasKinds, String pause, double milliseconds) {
         List<String> names = new ArrayList<>(phases.keySet());
         Check.equal(STOP, names.remove(0), "what lies in front of a pause");
         names.removeAll(NESTED);
@@ -94,6 +103,7 @@ public class Phases {
         Check.that(sum <= milliseconds + ROUNDING * (names.size() + 1), "the sum of the phases, " + sum + ", is in the pause: " + milliseconds);
         names.removeAll(SOMETIMES);
         Check.equal(pause.startsWith("Pause Init Mark") ? INITIAL_MARK : COMPLETE, names, "the phases of " + pause);
+        return sum;
     }
 
     public static class Main {

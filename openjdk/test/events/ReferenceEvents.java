@@ -22,6 +22,8 @@ import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 
 public class ReferenceEvents {
+    private static byte[][] live;
+
     private static final String EVENT = "jdk.GCReferenceStatistics";
 
     public static void main(String[] args) throws Exception {
@@ -46,5 +48,8 @@ public class ReferenceEvents {
         }
         Check.that(seen.size() >= 4 * 2, "collections have told of references: " + seen);
         Check.equal(0L, pool.getCollectionUsageThresholdCount(), "times that dead objects have exceeded the threshold");
+        live = new byte[160][Heap.MIB];
+        System.gc();
+        Check.eventually(() -> pool.getCollectionUsageThresholdCount() == 1, "live objects exceed the threshold");
     }
 }

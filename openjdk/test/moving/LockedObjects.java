@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary Objects stay locked over collections: stack-locked, recursively, inflated by a hash code, by wait, by contention, through JNI-like paths of monitors.
+ * @summary Objects stay locked over collections: stack-locked, recursively, inflated by a hash code, by wait, by contention.
  * @library /lib
  * @run main/othervm -Xmx64m LockedObjects
  * @run main/othervm -Xmx64m -Xint LockedObjects

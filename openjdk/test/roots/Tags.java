@@ -46,6 +46,8 @@ public class Tags {
             Check.equal(i, kept[i].number, "a live object");
         }
         Check.equal(OBJECTS / 2, countInstances(Tagged.class), "instances after the collection");
+        Heap.collect(1);
+        Check.equal(OBJECTS / 2, freed(), "ObjectFree events, each of which comes once");
     }
 
     private static void make(Tagged[] kept) {

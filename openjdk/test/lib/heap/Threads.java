@@ -14,7 +14,10 @@ public final class Threads {
         void run(int number) throws Exception;
     }
 
-    /** Runs {@code body} in {@code count} threads and waits for their end. Throws an {@link AssertionError} if one of them fails. */
+    /**
+     * Runs {@code body} in {@code count} threads and waits for their end. Where one of them fails, the others are interrupted, as they may wait
+     * for it, and an {@link AssertionError} is thrown.
+     */
     public static void run(int count, Body body) throws InterruptedException {
         List<Throwable> failures = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();
@@ -24,12 +27,15 @@ public final class Threads {
                 try {
                     body.run(number);
                 } catch (Throwable e) {
-                    synchronized (failures) {
+                    synchronized (threads) {
                         failures.add(e);
+                        threads.forEach(Thread::interrupt);
                     }
                 }
             });
-            threads.add(thread);
+            synchronized (threads) {
+                threads.add(thread);
+            }
             thread.start();
         }
         for (Thread thread : threads) {
