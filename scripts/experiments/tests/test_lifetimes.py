@@ -50,7 +50,7 @@ def test_the_command_shows_the_table(tmp_path, monkeypatch, capsys):
     (tmp_path / "some.jar").touch()
     known = lifetimes.Lifetimes(4, [(1000, 10)], [100])
     monkeypatch.setattr(lifetimes, "measure", lambda java, jar, arguments, threads, heap: known)
-    assert cli.main(["lifetimes", "--jar", str(tmp_path / "some.jar"), "--threads", "4"]) == 0
+    assert cli.main(["lifetimes", "lusearch", "--jar", str(tmp_path / "some.jar"), "--threads", "4"]) == 0
     assert "1.00%" in capsys.readouterr().out
 
 

@@ -109,6 +109,7 @@ def test_the_script_leaves_what_it_ran_on(checkout, tmp_path):
     stand_ins = {
         "build/jdk/bin/java": java, "build/jdk/bin/javac": "", "build/lusearch.jar": "",
         "build/venv/bin/python": f'exec {sys.executable} "$@"', "scripts/experiments/venv.sh": "",
+        "scripts/building/lusearch.sh": "",
     }  # fmt: skip
     script = "scripts/testing/soak.sh"
     call = checkout([script], stand_ins)
