@@ -118,9 +118,8 @@ class CommandLineArgsTest {
   }
 
   @Test
-  void aCallbackThatRunsOutOfMemoryIsNoBadInput() {
-    CommandLineArgs args =
-        CommandLineArgs.parse("-c", OutOfMemory.class.getName(), "lusearch");
+  void aCallbackThatRunsOutOfMemoryIsNoBadInput() throws Exception {
+    CommandLineArgs args = CommandLineArgs.parse("-c", OutOfMemory.class.getName(), "lusearch");
     assertThrows(OutOfMemoryError.class, args::newCallback);
   }
 
