@@ -342,7 +342,7 @@ fn no_chunks(len: usize) -> NonNull<AtomicPtr<ChunkState>> {
 
 #[cfg(loom)]
 fn no_chunks(len: usize) -> NonNull<AtomicPtr<ChunkState>> {
-    let table: Box<[_]> = (0..len).map(|_| AtomicPtr::default()).collect();
+    let table: Box<[AtomicPtr<ChunkState>]> = (0..len).map(|_| AtomicPtr::default()).collect();
     NonNull::from(Box::leak(table)).cast()
 }
 
