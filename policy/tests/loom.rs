@@ -528,9 +528,10 @@ fn a_page_that_is_opened_is_not_returned() {
     });
 }
 
-/// A chunk that one thread adds serves another.
+/// A chunk that one thread adds serves another, also while the first one is not done.
 #[test]
 fn an_added_chunk_is_seen_whole() {
+    static SEEN: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
     let (chunk, bits, _guard) = memory();
     heap_model().check(move || {
         // SAFETY: the bits cover the chunk and are never freed; the guard keeps other tests away.
@@ -542,17 +543,26 @@ fn an_added_chunk_is_seen_whole() {
             unsafe { other.add_chunk(chunk) };
         });
         let mut mutator = Mutator::default();
-        let bin = Bin::holding(64);
-        loop {
-            let refill = mutator
-                .local
-                .refill(&mut mutator.heads, &heap, bin, Sharing::Exclusive);
-            match refill {
-                Refill::Chunks(1) => thread::yield_now(),
-                refill => break assert!(matches!(refill, Refill::Charge { .. })),
-            }
-        }
+        let refill = |mutator: &mut Mutator| {
+            let (local, heads) = (&mut mutator.local, &mut mutator.heads);
+            let refill = local.refill(heads, &heap, Bin::holding(64), Sharing::Exclusive);
+            assert!(matches!(refill, Refill::Chunks(1) | Refill::Charge { .. }));
+            matches!(refill, Refill::Charge { .. })
+        };
+        let early = refill(&mut mutator);
+        SEEN.fetch_or(early, SeqCst);
         thread.join().unwrap();
+        // A search that has met the chunk before its pages were free passes it by until a collection.
+        let late = refill(&mut mutator);
+        assert!(late || !early);
+        heap.begin_release(Scope::Full);
+        mutator.local.release(&mut mutator.heads);
+        heap.release_chunks(&heap.chunks().collect::<Vec<_>>(), Scope::Full);
+        assert!(refill(&mut mutator));
         heap.verify(&[mutator.view()], 0).unwrap();
     });
+    assert!(
+        SEEN.load(SeqCst),
+        "no interleaving has the chunk seen early"
+    );
 }
