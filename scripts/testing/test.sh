@@ -157,7 +157,7 @@ plans_that_remember() {
     control/OldGarbage.java control/LogFormat.java control/Phases.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
   on_plan stock StickyImmix barriers references roots moving control/OldGarbage.java
   on_plan stock GenImmix barriers references roots moving control/OldGarbage.java
-  on_plan stock GenCopy barriers references roots moving allocation unloading/CallSites.java control/LogFormat.java
+  on_plan stock GenCopy barriers references roots moving unloading/CallSites.java control/LogFormat.java
 }
 
 other_plans() {
@@ -166,8 +166,8 @@ other_plans() {
   on_plan stock ConcurrentImmix barriers references roots moving unloading/BesideProgram.java unloading/Redefined.java control/LogFormat.java
   on_plan stock MarkSweep fragmentation/NoAddresses.java
   on_plan stock Immix moving references
-  on_plan stock SemiSpace allocation references roots moving unloading/CallSites.java
-  on_plan stock MarkCompact allocation references roots moving unloading/CallSites.java
+  on_plan stock SemiSpace allocation roots unloading/CallSites.java
+  on_plan stock MarkCompact allocation roots moving/{DerivedPointers,IdentityHashes,JniCritical,LockedObjects}.java unloading/CallSites.java
   on_plan ms-4k MarkSweep allocation fragmentation/Fragmentation.java
   on_plan ms-64k-block MarkSweep allocation
   on_plan malloc-shardsweep MarkSweep references/FoundOnce.java badinput/LiveBytesOfLibrary.java
