@@ -135,8 +135,8 @@ source_revision() {
 }
 
 # resumes FILE ARGUMENT...: succeeds if FILE is what shardsweep.machine says with these arguments, so that what an earlier call measured
-# can be kept. Otherwise removes it, leaves what it has to be in FILE.new, and fails: once what was measured is gone, the caller moves
-# that there. Code that no commit has may be other code than the earlier call's.
+# can be kept. Otherwise removes it and fails: once what was measured is gone, `begins FILE` makes it that. Code that no commit has may be
+# other code than the earlier call's.
 resumes() {
   local file=$1
   shift
@@ -148,6 +148,9 @@ resumes() {
   rm -f "$file"
   return 1
 }
+
+# begins FILE: makes FILE what `resumes` has found that it has to be.
+begins() { [[ ! -e $1.new ]] || mv "$1.new" "$1"; }
 
 # committed FOLDER: prints the option of shardsweep.machine that refuses code which no commit has, for a folder of the recorded results.
 committed() { [[ $1/ != "$ROOT/results/"* ]] || echo --committed; }

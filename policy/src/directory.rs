@@ -100,10 +100,26 @@ impl<C: Config> Directory<C> {
             base: range.start,
             len,
             end: AtomicUsize::new(0),
-            chunks: no_chunks(len),
+            chunks: Self::no_chunks(len),
             marked: zeroed(Self::marked_layout(len)),
             config: PhantomData,
         }
+    }
+
+    fn chunks_layout(len: usize) -> Layout {
+        Layout::array::<AtomicPtr<ChunkState>>(len).expect("a table of chunks fits into memory")
+    }
+
+    /// A table of `len` chunks, none of which was ever added.
+    #[cfg(not(loom))]
+    fn no_chunks(len: usize) -> NonNull<AtomicPtr<ChunkState>> {
+        zeroed(Self::chunks_layout(len))
+    }
+
+    #[cfg(loom)]
+    fn no_chunks(len: usize) -> NonNull<AtomicPtr<ChunkState>> {
+        let table: Box<[AtomicPtr<ChunkState>]> = (0..len).map(|_| AtomicPtr::default()).collect();
+        NonNull::from(Box::leak(table)).cast()
     }
 
     fn marked_layout(len: usize) -> Layout {
@@ -324,26 +340,10 @@ impl<C: Config> Drop for Directory<C> {
         }
         // SAFETY: `new` allocated them with these layouts.
         unsafe {
-            dealloc(self.chunks.as_ptr().cast(), chunks_layout(self.len));
+            dealloc(self.chunks.as_ptr().cast(), Self::chunks_layout(self.len));
             dealloc(self.marked.as_ptr().cast(), Self::marked_layout(self.len));
         }
     }
-}
-
-fn chunks_layout(len: usize) -> Layout {
-    Layout::array::<AtomicPtr<ChunkState>>(len).expect("a table of chunks fits into memory")
-}
-
-/// A table of `len` chunks, none of which was ever added.
-#[cfg(not(loom))]
-fn no_chunks(len: usize) -> NonNull<AtomicPtr<ChunkState>> {
-    zeroed(chunks_layout(len))
-}
-
-#[cfg(loom)]
-fn no_chunks(len: usize) -> NonNull<AtomicPtr<ChunkState>> {
-    let table: Box<[AtomicPtr<ChunkState>]> = (0..len).map(|_| AtomicPtr::default()).collect();
-    NonNull::from(Box::leak(table)).cast()
 }
 
 /// Headers for a chunk: 64 KiB, which are resident as soon as the chunk is there.

@@ -63,7 +63,7 @@ main() {
   [[ $cells != "$CELLS" ]] || committed=(--committed)
   if ! resumes "$PARTIAL.json" --command "scripts/experiments/malloc-blow-up.sh $cells" "${committed[@]}"; then
     rm -f "$PARTIAL"-*.csv
-    mv "$PARTIAL.json.new" "$PARTIAL.json"
+    begins "$PARTIAL.json"
   fi
   samples shardsweep "$OUT/libshardsweep_malloc.so" "$cells"
   samples shardsweep-secure "$OUT/libshardsweep_malloc_secure.so" "$cells"

@@ -73,9 +73,8 @@ mkdir -p "$work"
 command="PLUGIN=$plugin THREADS='$threads' ROUNDS=$rounds scripts/experiments/micro.sh $what"
 # shellcheck disable=SC2046 # an option, or nothing
 if ! resumes "$work/machine.json" "$OUT/jdk" "$plugin" --command "$command" $(committed "$to") || ! sha256sum --check --status "$work/measured"; then
-  [[ ! -e $work/machine.json ]] || mv "$work/machine.json" "$work/machine.json.new"
-  find "$work" -mindepth 1 ! -name machine.json.new -delete
-  mv "$work/machine.json.new" "$work/machine.json"
+  find "$work" -mindepth 1 ! -name 'machine.json*' -delete
+  begins "$work/machine.json"
   # A copy, as `make lusearch` cleans that folder. A shell of its own, which ends with the lock.
   (
     lock lusearch

@@ -47,12 +47,9 @@ begin_runs() {
   shift 3
   mkdir -p "$folder"
   # shellcheck disable=SC2046 # an option, or nothing
-  if resumes "$folder/machine.json" "$@" $(committed "$folder"); then
-    if (($(wc -l <"$folder/runs.csv") <= runs)); then return; fi
-    mv "$folder/machine.json" "$folder/machine.json.new"
-  fi
+  if resumes "$folder/machine.json" "$@" $(committed "$folder") && (($(wc -l <"$folder/runs.csv") <= runs)); then return; fi
   echo "$header" >"$folder/runs.csv"
-  mv "$folder/machine.json.new" "$folder/machine.json"
+  begins "$folder/machine.json"
 }
 
 # finish: prints the summary; fails if a check did, or if there was none.

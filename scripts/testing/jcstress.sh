@@ -30,8 +30,7 @@ need_packages maven openjdk-17-jdk-headless
 mkdir -p "$TO" "$OUT/jcstress"
 lock_file "$OUT/jcstress/.lock"
 run_logged "$OUT/log/jcstress.log" mvn --batch-mode --no-transfer-progress -f jcstress/pom.xml clean package
-mapfile -t plugins < <(printf '%s\n' "${@%%:*}" | sort -u)
-begin_runs "$TO" "build,plan,results" $# "$JDK" "${plugins[@]}" --command "MODE=$MODE TESTS=${TESTS:-.} scripts/testing/jcstress.sh $*"
+begin_runs "$TO" "build,plan,results" $# "$JDK" "${@%:*}" --command "MODE=$MODE TESTS=${TESTS:-.} scripts/testing/jcstress.sh $*"
 
 # measured BUILD PLAN: has jcstress run, and adds a line to runs.csv.
 measured() {

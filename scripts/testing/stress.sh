@@ -126,9 +126,8 @@ one() {
 
 # A function, so that bash has read all of this file before a long run starts and the file may change meanwhile.
 main() {
-  local run failed plugins
-  mapfile -t plugins < <(printf '%s\n' "${PLANS[@]%%:*}" | sort -u)
-  begin_runs "$TO" "run,build,plan,heap_mib,threads,options,seconds,verdict,right" "$RUNS" "$JDK" "${plugins[@]}" --command "$COMMAND"
+  local run failed
+  begin_runs "$TO" "run,build,plan,heap_mib,threads,options,seconds,verdict,right" "$RUNS" "$JDK" "${PLANS[@]%:*}" --command "$COMMAND"
   for ((run = FIRST; run < FIRST + RUNS; run++)); do
     local started=$SECONDS
     if grep -q "^$run," "$TO/runs.csv"; then continue; fi

@@ -169,6 +169,7 @@ fn compressed_class_pointers() {
     layout.narrow_klass_base = klass.address().as_usize() as u64 - (0x1234 << 3);
     let object = Memory::new().with(8, 0x1234u32).with(12, u32::MAX);
     assert!(view(&object, &layout).has_class());
+    assert_eq!(view(&object, &layout).klass, klass.address());
     assert_eq!(view(&object, &layout).bytes(), 40);
     assert!(!view(&Memory::new(), &layout).has_class());
     assert!(!view(&Memory::new(), &test_layout()).has_class());

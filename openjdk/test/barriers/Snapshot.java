@@ -101,10 +101,8 @@ public class Snapshot {
 
         private static void overwrite(Routes.Route route) throws Exception {
             Routes.Holder[] holders = new Routes.Holder[route.shared() ? 1 : HOLDERS];
+            Arrays.setAll(holders, i -> new Routes.Holder());
             for (int i = 0; i < HOLDERS; i++) {
-                if (i < holders.length) {
-                    holders[i] = new Routes.Holder();
-                }
                 route.store(holders[i % holders.length], new int[] {0, i});
             }
             Box[] before = {};

@@ -22,6 +22,9 @@ public class IgnoredFlags {
                 Check.matches("UseLargePages (disabled|has no effect)", run("-XX:+UseLargePages"), "the warning about large pages");
             }
         }
+        if (!Child.neverMoves()) {
+            warns("-XX:+AlwaysPreTouch", "-XX:\\+AlwaysPreTouch");
+        }
         warns("-XX:ThirdPartyHeapOptions=plan=Immix -XX:+AlwaysPreTouch", "-XX:\\+AlwaysPreTouch");
         warns("-XX:MaxGCPauseMillis=10", "-XX:MaxGCPauseMillis");
         warns("-XX:MinHeapSize=8m -XX:InitialHeapSize=16m", "-XX:MinHeapSize");

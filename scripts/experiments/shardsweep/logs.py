@@ -56,7 +56,7 @@ class Iteration:
 
 @dataclass
 class Invocation:
-    """One run of the JVM. `launcher` is all that the launcher says at its end."""
+    """One run of the JVM. `launcher` is all that the launcher says at its end; where it was stopped before, the log is cut."""
 
     command: list[str]
     outcome: Outcome
@@ -67,6 +67,7 @@ class Invocation:
     peak_kib: int = 0
     launcher: dict = field(default_factory=dict)
     resident: list[list[float]] = field(default_factory=list)
+    is_cut: bool = False
 
 
 # What the benchmark says at both ends of an iteration: milliseconds of the processors, page faults, heap in use.
@@ -81,9 +82,6 @@ OUT_OF_MEMORY = re.compile(
     r"|Too small (?:initial |maximum )?heap|GC triggered before VM initialization completed"
     r"|-Xmx\d+k is too small"
 )
-# What a log says whose run was stopped from outside.
-NOT_BEGUN = "the log holds no mark of the launcher: running-ng was stopped before the JVM ran"
-INTERRUPTED = "interrupted before the JVM ended"
 _OVERHEAD = "GC overhead limit exceeded"
 _CRASH = re.compile(
     # Rust says on the next line why it panicked.
@@ -137,12 +135,13 @@ def read(path: Path) -> list[Invocation]:
 def _invocation(text: str) -> Invocation:
     marks = [json.loads(line[len(MARK) :]) for line in text.splitlines() if line.startswith(MARK)]
     if not marks or "start" not in marks[0]:
-        return Invocation([], Outcome.ERROR, NOT_BEGUN)
+        said = "the log holds no mark of the launcher: running-ng was stopped before the JVM ran"
+        return Invocation([], Outcome.ERROR, said, is_cut=True)
     command = marks[0]["start"]["command"]
     # The part before the mark lists the machine's processes and variables: any word may occur there.
     output = _CUT.sub("\n", text.partition(MARK)[2].partition("\n")[2])
     if len(marks) < 2:
-        return Invocation(command, Outcome.ERROR, INTERRUPTED)
+        return Invocation(command, Outcome.ERROR, "interrupted before the JVM ended", is_cut=True)
     end = marks[-1]
     outcome, detail = _outcome(end, output)
     return Invocation(

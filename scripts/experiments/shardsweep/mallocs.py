@@ -183,7 +183,7 @@ def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, 
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     # The library, or the loader, may have said more than the program was asked for.
     numbers = done.stderr.split()
-    if done.returncode != 0 or not done.stdout.strip() or not all(map(str.isdecimal, numbers)):
+    if done.returncode != 0 or not done.stdout.strip() or not (numbers and all(map(str.isdecimal, numbers))):
         what = f"{program} {threads} {operations} on {library or 'the C library'}"
         said = f"{what} ends with {done.returncode}: {done.stderr.strip()}"
         raise UserError(f"{said}; the same command goes on where it stopped")

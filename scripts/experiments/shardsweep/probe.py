@@ -91,18 +91,21 @@ def run(
             _packed(file).unlink(missing_ok=True)
     if not all(_packed(file).exists() for file in files):
         _call(folder, run_id, _experiment_file(folder, run_id, point, experiment, configs), heap)
-    for file in files:
-        if _is_cut(_packed(file)):
-            raise UserError(f"{_packed(file)}: the launcher was stopped from outside; the same command runs it again")
-    return [
+    runs = [
         Run(build, logs.read(_packed(file))[-1], _packed(file).relative_to(folder))
         for build, file in zip(builds, files, strict=True)
     ]
+    for each in runs:
+        if each.invocation.is_cut:
+            raise UserError(
+                f"{folder / each.log}: the launcher was stopped from outside; the same command runs it again"
+            )
+    return runs
 
 
 def _is_cut(packed: Path) -> bool:
     """Whether it is the log of a run whose launcher was stopped: running-ng packs that, too. It says nothing of the build."""
-    return packed.exists() and logs.read(packed)[-1].detail in (logs.NOT_BEGUN, logs.INTERRUPTED)
+    return packed.exists() and logs.read(packed)[-1].is_cut
 
 
 def _packed(log: Path) -> Path:

@@ -48,10 +48,11 @@ def test_what_a_command_uses_is_measured_and_what_others_use_too():
 
 
 def test_a_command_that_hangs_is_stopped_at_the_limit():
+    started = time.monotonic()
     done, end, _ = launch("--limit", "0.5", "--", "sleep", "60")
     assert end["timeout"] is True
     assert done.returncode != 0
-    assert end["seconds"] < 60
+    assert time.monotonic() - started < 10
 
 
 def test_even_one_that_ignores_every_polite_signal():
