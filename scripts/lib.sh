@@ -33,9 +33,9 @@ jdk_folder() {
   esac
 }
 
-# need_jdk JDK: dies unless that JDK is built.
+# need_jdk JDK: dies unless that JDK is built. What `make jdk` writes last is there.
 need_jdk() {
-  [[ -x $1/bin/java ]] || die "there is no JDK in ${1#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
+  [[ -e $1/lib/server/libjvm.json ]] || die "there is no finished JDK in ${1#"$ROOT"/}: run \`make jdk${DEBUG:+ DEBUG=$DEBUG}\` first"
 }
 
 # need_plugin JDK PLUGIN: dies unless that JDK has the plugin of that name.

@@ -50,8 +50,11 @@ assemble() {
     mkdir -p "$OUT"
     cp -a --reflink=auto "$IMAGE" "$jdk.part"
     if [[ -d $jdk/lib/mmtk ]]; then cp -a "$jdk/lib/mmtk" "$jdk.part/lib/"; fi
-    rm -rf "$jdk"
+    # Renamed first: an interruption while it is removed leaves the plugins in the new one.
+    rm -rf "$jdk.old"
+    [[ ! -e $jdk ]] || mv "$jdk" "$jdk.old"
     mv "$jdk.part" "$jdk"
+    rm -rf "$jdk.old"
   fi
   put_file "$libjvm" "$jdk/lib/server/libjvm.so"
   patch_agent "$jdk"

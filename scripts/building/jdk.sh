@@ -144,6 +144,8 @@ main() {
   unpack_source
   unpack_image
   revision=$(source_revision)
+  # No commit of ours has that source.
+  [[ -z ${OPENJDK_SRC:-} ]] || revision+=-dirty
   prepare_tree
   find_or_compile
   # As each plugin has one. What an interrupted run leaves has none.

@@ -95,6 +95,7 @@ main() {
   need_rust
   ./patch-crate.sh
   mkdir -p "$OUT/mimalloc" "$OUT/log"
+  lock_file "$OUT/mimalloc/lock"
   for name; do build "$name"; done
 }
 

@@ -3,12 +3,15 @@
 #
 # Builds plugins and puts them, each with a JSON that describes it, into lib/mmtk of every JDK in build/.
 # Usage: plugin.sh --all | NAME...      (the names are those of mmtk/builds.toml)
+# With CARGO_TARGET_DIR it compiles there: two of different folders can run at once.
 set -euo pipefail
+# Where it is relative, it is so to where this was called.
+TARGET=${CARGO_TARGET_DIR:+$(realpath -m "$CARGO_TARGET_DIR")}
 cd "$(dirname "$0")"
 source ../lib.sh
 source ./rust.sh
 
-TARGET=$OUT/cargo
+TARGET=${TARGET:-$OUT/cargo}
 
 # The JDKs in build/, a line each.
 jdks() {
@@ -30,6 +33,17 @@ remove_from_jdks() {
   while read -r jdk; do rm -f "$jdk/lib/mmtk/$1"; done < <(jdks)
 }
 
+# put_library FILE BUILDS: puts what these builds load beside them. The description of one that was built with another library goes.
+put_library() {
+  local jdk file
+  file=$(basename "$1")
+  while read -r jdk; do
+    # shellcheck disable=SC2086 # the builds are a pattern
+    cmp -s "$1" "$jdk/lib/mmtk/$file" || rm -f "$jdk"/lib/mmtk/libmmtk_$2.json
+    put_file "$1" "$jdk/lib/mmtk/$file"
+  done < <(jdks)
+}
+
 # is_current NAME DESCRIPTION: whether each JDK has the plugin of that description. Cargo cannot tell: it keeps one build at a time.
 is_current() {
   local jdk
@@ -42,19 +56,19 @@ is_current() {
 build_mimalloc3() {
   local manifest=$ROOT/mmtk/mimalloc3/Cargo.toml
   run_logged "$TARGET/libmimalloc3.log" cargo build --locked --release --manifest-path "$manifest" --target-dir "$TARGET"
-  put_into_jdks "$TARGET/release/libmimalloc3.so" libmimalloc3.so
+  put_library "$TARGET/release/libmimalloc3.so" "malloc-mimalloc3*"
 }
 
 # build_4kblock VERSION: builds mimalloc with blocks of 4 KiB, and installs it beside the plugin that loads it.
 build_4kblock() {
   ./mimalloc.sh "$1-4kblock"
-  put_into_jdks "$OUT/mimalloc/libmimalloc$1-4kblock.so" "libmimalloc$1-4kblock.so"
+  put_library "$OUT/mimalloc/libmimalloc$1-4kblock.so" "malloc-mimalloc$1-4kblock"
 }
 
 # build_malloc: builds our malloc, and installs it beside the plugins malloc-shardsweep*. They use the names with a prefix alone.
 build_malloc() {
   ./malloc.sh
-  put_into_jdks "$OUT/libshardsweep_malloc.so" libshardsweep_malloc.so
+  put_library "$OUT/libshardsweep_malloc.so" "malloc-shardsweep*"
 }
 
 # build_plugin NAME: builds it and installs it.

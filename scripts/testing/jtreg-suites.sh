@@ -6,6 +6,7 @@
 # find_suites JDK: sets the suites that belong to that JDK's version (copies go into RUN), and the unmodified JDK of the same version.
 find_suites() {
   local version source
+  need_jdk "$1"
   version=$(cut -d' ' -f1 "$1/lib/server/shardsweep.stamp")
   source=$CACHE/source/$version
   IMAGE=$CACHE/image/$version

@@ -18,6 +18,9 @@ source ./jtreg-retarget.sh
 source ./jtreg-native.sh
 source ./jtreg-pieces.sh
 
+# Would change the plan and what it does. Sweeps alone record these.
+unset "${!MMTK_@}"
+
 JDK=$(jdk_folder)
 PLUGIN=${PLUGIN:-ms-64k}
 RUN=$OUT/jtreg/$(basename "$JDK")-$(basename "$PLUGIN" .so)${PLAN:+-$PLAN}
@@ -38,7 +41,6 @@ plugin_file() {
 
 check_input() {
   [[ ${JOBS:-1} =~ ^[1-9][0-9]*$ ]] || die "JOBS=$JOBS is not a number of tests: give 1 or more"
-  need_jdk "$JDK"
   find_suites "$JDK"
   NATIVE=$OUT/jtreg/native-$(basename "$IMAGE")
   [[ $PLUGIN == none || -e $PLUGIN ]] || need_plugin "$JDK" "$PLUGIN"
@@ -76,6 +78,7 @@ run_selected() {
   build_native "$NATIVE" "$JDK" "${tests[@]}"
   say "${#tests[@]} tests or folders on ${JDK#"$ROOT"/}, plugin $PLUGIN${PLAN:+, plan $PLAN}; results in ${RUN#"$ROOT"/}"
   run_jtreg "$RUN" "${OPTIONS[*]}" "${tests[@]}" || status=$?
+  ((status <= 3)) || die "jtreg itself failed, with status $status: see above"
   was_run "${asked[@]}"
   ((status == 0)) || die "not all tests passed: see ${RUN#"$ROOT"/}/report/text/summary.txt, logs in ${RUN#"$ROOT"/}/work"
 }

@@ -12,11 +12,14 @@ set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
 
+# Would change the plan and what it does. Sweeps alone record these.
+unset "${!MMTK_@}"
+
 HOURS=${1:-}
 PLUGIN=${PLUGIN:-ms-64k}
 HEAP=${HEAP:-270}
 JDK=$OUT/jdk
-TO=$OUT/soak/$PLUGIN${PLAN:+-$PLAN}-${HEAP}m
+TO=$OUT/soak/$(basename "$PLUGIN" .so)${PLAN:+-$PLAN}-${HEAP}m
 read -ra OPTIONS <<<"${JAVA_OPTIONS:-}"
 
 [[ $HOURS =~ ^[0-9]*\.?[0-9]+$ ]] || die "say for how many hours: soak.sh 2"

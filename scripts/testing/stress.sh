@@ -8,7 +8,7 @@
 # Usage: stress.sh [RUNS]     (default: 200). Variables:
 #   PLANS              builds and plans to choose from, as ms-64k:MarkSweep (default: all that collect, of stock and ms-64k)
 #   TO                 folder for runs.csv, with a line for each run, and machine.json, with machine, commit and command
-#                      (default: build/stress)
+#                      (default: build/stress, or with FIRST a folder in it)
 #   SEED               start of the random choice (default: 1)
 #   FIRST              number of the first run (default: 1): FIRST=57 stress.sh 1 repeats run 57
 #   DEBUG              fastdebug: the JDK with HotSpot's checks
@@ -40,6 +40,8 @@ MODES=("" "" "" "-Xint" "-XX:TieredStopAtLevel=1" "-XX:-TieredCompilation" "-XX:
 JDK=$(jdk_folder)
 JAR=$OUT/lusearch.jar
 LOGS=$OUT/stress
+# What repeats a run leaves the record of the hunt alone.
+[[ $FIRST == 1 ]] || TO=${TO:-$LOGS/from-$FIRST}
 TO=${TO:-$LOGS}
 COMMAND="SEED=$SEED FIRST=$FIRST HEAP=$HEAP ENOUGH=$ENOUGH ENOUGH_PER_THREAD=$ENOUGH_PER_THREAD TIMEOUT=$TIMEOUT PLANS='${PLANS[*]}'"
 COMMAND+="${DEBUG:+ DEBUG=$DEBUG} scripts/testing/stress.sh $RUNS"

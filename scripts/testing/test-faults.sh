@@ -105,14 +105,14 @@ killed() { cat "$GROUP"/memory.{events,oom_control} 2>/dev/null | sed -n 's/^oom
 set_limit() {
   local file
   for file in memory.max memory.limit_in_bytes; do
-    [[ ! -e $GROUP/$file ]] || echo $(($1 << 20)) >"$GROUP/$file"
+    [[ ! -e $GROUP/$file ]] || echo $(($1 << 20)) >"$GROUP/$file" || return
   done
 }
 
 # confined MIB: a run with that much memory. The kernel may kill it, unless that is enough for heap, code, metaspace and stacks.
 confined() {
   local before
-  set_limit "$1"
+  set_limit "$1" || { echo "the limit cannot be set"; return 1; }
   before=$(killed)
   run in_group timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}"
   if [[ $STATUS == 137 && $(killed) -gt $before ]] && (($1 < 128)); then return; fi
@@ -121,7 +121,7 @@ confined() {
 
 # quarter MIB: the default heap is a quarter of the group's memory, as with any collector.
 quarter() {
-  set_limit "$1"
+  set_limit "$1" || { echo "the limit cannot be set"; return 1; }
   says "MaxHeapSize += $(($1 << 18)) " in_group "${COMMAND[@]:0:2}" -XX:+PrintFlagsFinal -version
 }
 

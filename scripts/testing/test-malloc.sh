@@ -11,12 +11,12 @@ SECURE=$OUT/libshardsweep_malloc_secure.so
 WORK=$OUT/malloc
 
 # preloaded COMMAND...: runs it on our malloc, for five minutes at most.
-preloaded() { LD_PRELOAD=$LIBRARY timeout 300 "$@"; }
+preloaded() { LD_PRELOAD=$LIBRARY timeout --foreground 300 "$@"; }
 
 # traced COMMAND...: as preloaded, and $WORK/bindings.* has from the loader whose functions each of its processes calls.
 traced() {
   rm -f "$WORK"/bindings.*
-  timeout 300 env LD_DEBUG=bindings LD_DEBUG_OUTPUT="$WORK/bindings" LD_PRELOAD="$LIBRARY" "$@"
+  timeout --foreground 300 env LD_DEBUG=bindings LD_DEBUG_OUTPUT="$WORK/bindings" LD_PRELOAD="$LIBRARY" "$@"
 }
 
 # served NAME: dies unless all calls of malloc that were traced are of ours. Some executables lead others to it, and define none.
@@ -80,7 +80,7 @@ odd() {
   gcc -std=gnu11 -O1 -Wall -Wextra -Werror -o "$WORK/close" "$ROOT/malloc/tests/close.c" -pthread
   preloaded "$WORK/wrapper" || die "a program cannot put its own malloc before ours"
   preloaded "$WORK/own" || die "what a program has of a malloc of its own comes to ours"
-  timeout 60 "$WORK/close" "$LIBRARY" || die "a thread does not end when the library is closed"
+  timeout --foreground 60 "$WORK/close" "$LIBRARY" || die "a thread does not end when the library is closed"
   say "closed while in use, and called by a program's own malloc: works"
 }
 
@@ -126,7 +126,7 @@ guards() {
 header() {
   gcc -std=gnu11 -O1 -Wall -Wextra -Werror -I "$ROOT/malloc/include" -o "$WORK/header" "$ROOT/malloc/tests/header.c" \
     -L "$OUT" -lshardsweep_malloc -Wl,-rpath,"$OUT"
-  timeout 120 "$WORK/header" 2>"$WORK/said" || die "shardsweep.h does not do what it says: $(cat "$WORK/said")"
+  timeout --foreground 120 "$WORK/header" 2>"$WORK/said" || die "shardsweep.h does not do what it says: $(cat "$WORK/said")"
   grep -q '^shardsweep: .*touched KiB' "$WORK/said" || die "shardsweep_print_stats prints: $(cat "$WORK/said")"
   say "shardsweep.h: does what it says"
 }
@@ -261,6 +261,7 @@ main() {
   ../building/malloc.sh
   ../building/malloc.sh secure
   mkdir -p "$WORK"
+  lock_file "$WORK/test.lock"
   gcc -std=gnu11 -O1 -Wall -Wextra -Werror -o "$WORK/corners" "$ROOT/malloc/tests/corners.c" -pthread
   serves
   header

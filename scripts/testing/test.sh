@@ -40,7 +40,7 @@ at_once() {
 }
 
 test_shell() {
-  need_packages shellcheck patch rsync
+  need_packages shellcheck patch rsync python3
   (cd "$ROOT" && git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck -x -P SCRIPTDIR)
   ./test-jdk-tree.sh
 }
@@ -118,7 +118,12 @@ test_java() {
 test_build() {
   ../building/jdk.sh
   # What the plugins are linked by has one thread.
-  at_once "../building/plugin.sh stock ms-64k ms-4k ms-64k-block malloc-shardsweep" ../building/lusearch.sh
+  at_once "../building/plugin.sh stock ms-64k malloc-shardsweep" other_builds
+}
+
+other_builds() {
+  ../building/lusearch.sh
+  CARGO_TARGET_DIR=$OUT/cargo-beside ../building/plugin.sh ms-4k ms-64k-block
 }
 
 test_image() { ./test-image.sh; }

@@ -299,6 +299,7 @@ class Results:
         known = {
             "results": self, "get": self._get, "preset": grid.preset, "unmeasured": freshness.unmeasured(),
             "shown": freshness.shown, "few": analysis.FEW, "too_few": analysis.TOO_FEW, "bendable": analysis.BENDABLE,
+            "margin": tables.percent(analysis.MARGIN),
             "calibration": calibration.Calibration(self.folder / calibration.FOLDER),
             "noise": {who: tables.percent(share) for who, share in analysis.NOISE.items()},
         }  # fmt: skip

@@ -23,7 +23,7 @@ METRICS = [
     ("cpu.system", "System time", "ms"),
     ("faults.minor", "Page faults without a read", "count"),
     ("faults.major", "Page faults with a read", "count"),
-    ("time.paused", "Time in pauses", "ms"),
+    ("time.paused", "Time until safepoints and in pauses", "ms"),
     ("time.to-safepoint", "Time until safepoints", "ms"),
     *(
         (f"latency.{kind}.{name}", f"{title} latency, {of}", "ms")

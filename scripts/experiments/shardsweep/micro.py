@@ -42,8 +42,9 @@ def table(data: pd.DataFrame, plugin: str) -> tables.Table:
         own, others = (by_round.loc[by_round["collector"] == each, "median"] for each in (plugin, other))
         ratio = analysis.ratio_of_medians(own, others)
         said = (others.median(), own.median(), ratio.estimate, ratio.low, ratio.high)
-        body.append([*key, *(tables.number(each, 2) for each in said), analysis.verdict_of(ratio)])
-    columns = ["benchmark", "variant", other, plugin, "ratio", "low", "high", "that is"]
+        body.append([plain(key[0]), key[1], *(tables.number(each, 2) for each in said), analysis.verdict_of(ratio)])
+    variants = "threads" if data["variant"].str.isdigit().all() else "heap"
+    columns = ["benchmark", variants, other, plugin, "ratio", "low", "high", "verdict"]
     units = ", ".join(dict.fromkeys(data["unit"]))
     return tables.Table("micro", f"Median {units}", columns, body, _how_to_read(data["round"].nunique()))
 
@@ -55,7 +56,7 @@ def _how_to_read(rounds: int) -> str:
     held = tables.percent(analysis.ratio_confidence(rounds))
     return (
         f"Medians over {rounds} JVMs, of each of which it is the median of its iterations. Low and high: the interval of "
-        f"the ratio by bootstrap, which holds the true one in {held} of cases. What it is said to be is of that interval."
+        f"the ratio by bootstrap, which holds the true one in {held} of cases. The verdict is that of the interval."
     )
 
 

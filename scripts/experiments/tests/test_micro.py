@@ -54,7 +54,7 @@ def test_the_ratio_is_that_of_the_medians_over_jvms_and_the_verdict_that_of_its_
     lines = table(work, tmp_path / "to")
     command = f"TO={tmp_path / 'to'} scripts/experiments/micro.sh work"
     assert lines[0] == f"Measured, and this table made, by `{command}`."
-    assert lines[4] == "| benchmark | variant | Serial | ms-64k | ratio | low | high | that is |"
+    assert lines[4] == "| benchmark | threads | Serial | ms-64k | ratio | low | high | verdict |"
     assert (tmp_path / "to" / "machine.json").read_text() == "what it ran on"
     assert lines[6:9] == [
         "| first MAP | 1 | 15.50 | 46.50 | 3.00 | 3.00 | 3.00 | more |",
