@@ -61,7 +61,7 @@ rm -r "$ROOT/openjdk/src/hotspot/gc"
 lay
 check "without patches and files of ours the tree is the source" diff -r "$SOURCE" "$TREE"
 echo src/hotspot/gc/ours.cpp >"$TREE.layer"
-check "what an interrupted run has removed already is no error" equal "$(set -e; lay 2>&1; echo done)" done
+check "what an interrupted run has removed already is no error" equal "$(set -e; lay 2>&1; echo laid)" laid
 
 write_patch 0001-first src/hotspot/patched.cpp deux 2
 check "a hunk that does not match is named" \

@@ -132,6 +132,7 @@ def script(checkout, tmp_path):
         [SCRIPT],
         {
             "build/jdk/bin/java": JAVA,
+            "build/jdk/lib/server/libjvm.json": "",
             "build/venv/bin/python": python,
             "scripts/experiments/venv.sh": "",
             "tools/mvn": "",
