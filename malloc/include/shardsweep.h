@@ -41,9 +41,9 @@ void *shardsweep_heap_calloc(shardsweep_heap *heap, size_t count, size_t size);
 void *shardsweep_heap_aligned_alloc(shardsweep_heap *heap, size_t align, size_t size);
 /* Whether a cell in use is of the heap. */
 bool shardsweep_heap_contains(const shardsweep_heap *heap, const void *pointer);
-/* Calls the visitor for each cell in use until it returns false. It must not allocate from the heap, nor free in it. It may use
- * other heaps; the visited one is not collected meanwhile. Cells that other threads free meanwhile may be among those that are visited:
- * the visitor must not write to them, and their first bytes may be the allocator's. */
+/* Calls the visitor for each cell in use until it returns false. It must not allocate from the heap, nor free in it, nor end it, and must
+ * not throw. It may use other heaps; the visited one is not collected meanwhile, and the hook below is not called. Cells that other threads
+ * free meanwhile may be among those that are visited: the visitor must neither read nor write them, as their memory may be gone. */
 typedef bool (*shardsweep_visitor)(void *cell, size_t bytes, void *argument);
 void shardsweep_heap_visit(shardsweep_heap *heap, shardsweep_visitor visitor, void *argument);
 
@@ -55,7 +55,7 @@ void shardsweep_heap_collect(shardsweep_heap *heap, bool force);
 
 /* The hook is called after a bounded number of allocations of each thread, in the thread that allocates; the
  * heartbeat counts these calls. With force it is to free all it can. It may allocate and free, but not end the heap that is
- * allocated from, and is not called in itself. NULL for no hook. When another is set, a call of the one before may not have ended. */
+ * allocated from, and must not throw. It is not called in itself. NULL for no hook. When another is set, a call of the one before may not have ended. */
 typedef void (*shardsweep_deferred_free)(bool force, uint64_t heartbeat, void *argument);
 void shardsweep_set_deferred_free(shardsweep_deferred_free hook, void *argument);
 

@@ -63,7 +63,7 @@ unsafe impl GlobalAlloc for Shardsweep {
     }
 }
 
-/// Runs before the constructors of the program.
+/// Runs before `main`, or where the library is opened later, before `dlopen` returns.
 #[used]
 #[link_section = ".init_array"]
 static START: extern "C" fn() = {

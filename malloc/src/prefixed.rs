@@ -222,7 +222,8 @@ pub type Visitor = extern "C" fn(cell: *mut c_void, bytes: size_t, argument: *mu
 /// Calls `visitor` for each cell of the heap that is in use.
 ///
 /// # Safety
-/// As for `shardsweep_heap_malloc`. The visitor does not allocate from the heap, and frees nothing in it.
+/// As for `shardsweep_heap_malloc`. The visitor does not allocate from the heap, frees nothing in it, does not end it, and does not unwind. It
+/// neither reads nor writes cells that another thread may free meanwhile.
 #[no_mangle]
 pub unsafe extern "C" fn shardsweep_heap_visit(
     heap: *const Heap,

@@ -626,6 +626,44 @@ fn the_hook_is_not_called_in_itself() {
 }
 
 #[test]
+fn the_hook_is_not_called_while_cells_are_visited() {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    extern "C" fn hook(_: bool, _: u64, _: *mut std::ffi::c_void) {
+        CALLS.fetch_add(1, Relaxed);
+    }
+    alone(|| {
+        let heap = heaps::new().unwrap();
+        heap_malloc(heap, 100);
+        let allocate = || {
+            // The generic path is taken for a cell that is a block.
+            // SAFETY: it is in use.
+            unsafe { malloc::free(malloc::malloc(200_000)) };
+            heaps::collect(true);
+        };
+        malloc::set_deferred_free(Some(hook), std::ptr::null_mut());
+        let visitor = |_, _| {
+            allocate();
+            true
+        };
+        // SAFETY: the heap is this thread's; the visitor uses another one alone.
+        unsafe { heaps::visit(heap, visitor) };
+        assert_eq!(CALLS.load(Relaxed), 0);
+        allocate();
+        malloc::set_deferred_free(None, std::ptr::null_mut());
+        assert_eq!(CALLS.load(Relaxed), 2);
+        // SAFETY: the heap is this thread's, and not used any further.
+        unsafe { heaps::destroy(heap) };
+    });
+}
+
+#[test]
+fn no_cell_has_an_alignment_that_is_no_power_of_two() {
+    for align in [0, 24, 0x60_1000] {
+        assert!(malloc::aligned_alloc(align, 1).is_null(), "{align}");
+    }
+}
+
+#[test]
 fn the_hook_may_end_heaps_when_all_are_collected() {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     extern "C" fn hook(force: bool, _: u64, heap: *mut std::ffi::c_void) {

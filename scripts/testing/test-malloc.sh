@@ -11,7 +11,7 @@ SECURE=$OUT/libshardsweep_malloc_secure.so
 WORK=$OUT/malloc
 
 # preloaded COMMAND...: runs it on our malloc, for five minutes at most.
-preloaded() { LD_PRELOAD=$LIBRARY timeout --foreground 300 "$@"; }
+preloaded() { timeout --foreground 300 env LD_PRELOAD="$LIBRARY" "$@"; }
 
 # traced COMMAND...: as preloaded, and $WORK/bindings.* has from the loader whose functions each of its processes calls.
 traced() {

@@ -97,7 +97,7 @@ pub unsafe fn usable_size(pointer: *const u8) -> usize {
     unsafe { block_of(pointer.addr()) }.cell_bytes.get()
 }
 
-/// Bytes at a multiple of `align`, a power of two.
+/// Bytes at a multiple of `align`. Null unless that is a power of two, or if the OS has no memory.
 pub fn aligned_alloc(align: usize, size: usize) -> *mut u8 {
     // SAFETY: as in `malloc`.
     unsafe { heap_aligned_alloc(&*thread::default_heap(), align, size) }
@@ -108,7 +108,9 @@ pub fn aligned_alloc(align: usize, size: usize) -> *mut u8 {
 /// # Safety
 /// The heap is the calling thread's.
 pub unsafe fn heap_aligned_alloc(heap: &Heap, align: usize, size: usize) -> *mut u8 {
-    debug_assert!(align.is_power_of_two());
+    if !align.is_power_of_two() {
+        return null_mut();
+    }
     if align <= 8 || align == 16 && size > 8 {
         // SAFETY: promised by the caller.
         return unsafe { heap_malloc(heap, size) };

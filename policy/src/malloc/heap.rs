@@ -195,11 +195,15 @@ impl Heap {
         }
     }
 
-    /// Calls the hook, unless it is being called in this thread, whose default heap this is.
-    pub(crate) fn call_deferred_free(&self, force: bool) {
+    /// Calls the hook, unless it is being called in this thread, whose default heap this is, or cells of the thread are being visited: it
+    /// may free them, or end their heap.
+    pub(crate) fn call_deferred_free(&'static self, force: bool) {
         let Some((hook, argument)) = deferred_free::hook() else {
             return;
         };
+        if thread::heaps(self).any(|heap| heap.visited.get()) {
+            return;
+        }
         if !self.in_deferred_free.replace(true) {
             hook(force, self.heartbeat.get(), argument);
             self.in_deferred_free.set(false);

@@ -98,11 +98,12 @@ pub fn collect(force: bool) {
 }
 
 /// Calls `visit` with the address and the size of each cell of the heap that is in use, until it returns false. Cells that
-/// another thread frees meanwhile may be among them: their first bytes may be a link.
+/// another thread frees meanwhile may be among them: their first bytes may be a link, and the memory of long ones goes back to the OS at
+/// once. The deferred-free hook is not called meanwhile.
 ///
 /// # Safety
-/// The heap is the calling thread's. `visit` does not allocate from it, frees nothing in it, does not end it, and does not write to cells
-/// that another thread may free meanwhile.
+/// The heap is the calling thread's. `visit` does not allocate from it, frees nothing in it, does not end it, and neither reads nor writes
+/// cells that another thread may free meanwhile.
 pub unsafe fn visit(heap: &Heap, mut visit: impl FnMut(usize, usize) -> bool) {
     let _visit = Visit::begin(heap);
     for block in heap.blocks() {

@@ -51,7 +51,7 @@ pub fn read_environment() {
         (c"SHARDSWEEP_RESET_DELAY", Option::ResetDelay),
         (c"SHARDSWEEP_SHOW_STATS", Option::ShowStats),
     ] {
-        // SAFETY: the name is a C string. No thread runs yet that changes the environment.
+        // SAFETY: the name is a C string. No thread changes the environment meanwhile: README asks this of who opens the library later.
         let value = unsafe { libc::getenv(name.as_ptr()) };
         if value.is_null() {
             continue;
@@ -73,7 +73,7 @@ pub fn read_environment() {
                 ] {
                     os::print(part);
                 }
-                // SAFETY: nothing has to be cleaned up before the program began.
+                // SAFETY: nothing of this library has to be cleaned up.
                 unsafe { libc::_exit(1) };
             }
         }

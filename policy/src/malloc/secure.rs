@@ -260,8 +260,9 @@ pub(crate) fn check(address: usize) {
     if block.is_single() && is_mine(block) && !block.thread_free.is_delayed() {
         die(Wrong::DoubleFree, address);
     }
-    // SAFETY: it is a cell's first word, which nobody but the caller writes.
-    let next = unsafe { cell::next(address, &block.secret) };
+    // SAFETY: it is a cell's first word. Of one that is in use another thread may be writing it: its size alone may be asked for.
+    let word = unsafe { AtomicUsize::from_ptr(with_exposed_provenance_mut(address)) }.load(Relaxed);
+    let next = block.secret.show(word);
     if next == DelayedFree::END {
         die(Wrong::DoubleFree, address);
     }
