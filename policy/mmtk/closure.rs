@@ -13,12 +13,17 @@ use crate::scheduler::{GCWorker, WorkBucketStage};
 use crate::util::ObjectReference;
 use crate::vm::{ObjectModel, Scanning, VMBinding};
 use crate::GcStatus;
+use shardsweep_policy::prefetch;
 use std::time::{Duration, Instant};
 
 /// After so many objects a worker looks whether others need work: a multiple of what that costs.
 const SCANNED_BETWEEN: usize = 64;
 /// With fewer objects, a worker keeps them all: as long as a scan of half of them takes, it takes to wake another one.
 const LEAST_SHARED: usize = 128;
+
+/// How many objects ahead of the one that is scanned the headers are fetched: else most of the time of a trace goes into waiting for them. Where an
+/// object is found is too early, as thousands may come before it.
+const AHEAD: usize = 8;
 
 /// Bytes above which an object may take long to scan, some 20 us: an array of references.
 const LONG: usize = 4 << 10;
@@ -48,21 +53,26 @@ pub(crate) fn trace_all<T: Trace>(
 ) {
     let (tls, mmtk) = (worker.tls, worker.mmtk);
     let trace = T::from_mmtk(mmtk);
+    // Other plans have nothing to do there.
+    let marks_lines = mmtk.get_plan().constraints().moves_objects;
     // Makes a packet of what it has found when that fills one.
     let mut tracer = DefaultObjectTracer::<T>::new(worker, trace.clone(), stage);
     while !objects.is_empty() {
-        for some in objects.chunks(SCANNED_BETWEEN) {
-            share(&mut tracer);
-            for &object in some {
-                <T::VM as VMBinding>::VMScanning::scan_object_and_trace_edges(
-                    tls,
-                    object,
-                    &mut tracer,
-                );
+        for (scanned, &object) in objects.iter().enumerate() {
+            if scanned % SCANNED_BETWEEN == 0 {
+                share(&mut tracer);
+            }
+            if let Some(later) = objects.get(scanned + AHEAD) {
+                prefetch(later.to_raw_address().as_usize());
+            }
+            <T::VM as VMBinding>::VMScanning::scan_object_and_trace_edges(tls, object, &mut tracer);
+            if marks_lines {
                 trace.post_scan_object(object);
             }
         }
-        objects = tracer.queue.take();
+        // With the same two buffers for all links of a chain.
+        objects.clear();
+        tracer.queue.swap(&mut objects);
     }
     // In the final pause, what the barrier has told of last comes here too. That pause may begin as soon as it is asked for.
     let is_beside = mmtk.state.gc_status.load() == GcStatus::InConcurrentGC;

@@ -24,7 +24,7 @@ use crate::util::os::{HugePageSupport, MmapAnnotation, OSMemory, OS};
 use crate::util::{Address, ObjectReference, VMMutatorThread, VMThread};
 use crate::vm::{ActivePlan, Collection, ObjectModel, VMBinding};
 use shardsweep_policy::{
-    prefetch, Heap, MarkBits, PageRange, Sharing, HUGE_PAGE_BYTES, PAGE_BYTES,
+    Heap, MarkBits, PageRange, Sharing, HUGE_PAGE_BYTES, PAGE_BYTES,
 };
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -461,8 +461,6 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             unsafe {
                 self.heap().note_marked(object.to_raw_address().as_usize());
             }
-            // Its header is read when it is scanned: most of a trace's time goes into waiting for it.
-            prefetch(object.to_raw_address().as_usize());
             queue.enqueue(object);
         }
         object
