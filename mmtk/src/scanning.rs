@@ -44,6 +44,15 @@ impl<const COMPRESSED: bool> Scanning<OpenJDK<COMPRESSED>> for Scan {
         scan(worker, object, visitor, |_| {});
     }
 
+    fn scanned_bytes(object: ObjectReference) -> usize {
+        // SAFETY: mmtk is about to scan it.
+        let view = unsafe { Object::new(object, layout::layout()) };
+        match view.kind() {
+            Kind::TypeArray => 0,
+            _ => view.bytes(),
+        }
+    }
+
     #[inline(always)]
     fn support_slot_enqueuing(_worker: VMWorkerThread, _object: ObjectReference) -> bool {
         !TRACES_EDGES.load(Ordering::Relaxed)

@@ -189,7 +189,7 @@ impl HeapSize {
         if is_partial && !grows_by_old_objects(*options.plan, occupied, after_full) {
             // How much has to be free is known after a full collection, which comes when ever less is.
             wishes.free_percent = 0..=*wishes.free_percent.end();
-        } else if plan.generational().is_some() {
+        } else if chooses_by_size(options) {
             free = free.max(nursery_room(occupied, &options.nursery));
         }
         let size = bounds().next_size(current, occupied, free, &wishes);

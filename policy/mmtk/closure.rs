@@ -11,7 +11,7 @@ use crate::plan::tracing::Trace;
 use crate::plan::VectorObjectQueue;
 use crate::scheduler::{GCWorker, WorkBucketStage};
 use crate::util::ObjectReference;
-use crate::vm::{ObjectModel, Scanning, VMBinding};
+use crate::vm::{Scanning, VMBinding};
 use crate::GcStatus;
 use shardsweep_policy::prefetch;
 use std::time::{Duration, Instant};
@@ -98,7 +98,7 @@ pub(crate) fn trace_until<T: Trace>(
         let Some(object) = objects.pop() else {
             break;
         };
-        let bytes = <T::VM as VMBinding>::VMObjectModel::get_current_size(object);
+        let bytes = <T::VM as VMBinding>::VMScanning::scanned_bytes(object);
         if bytes > LONG && is_late(bytes as u64 * NANOS_A_BYTE) {
             left.push(object);
             continue;

@@ -23,9 +23,7 @@ use crate::util::object_enum::ObjectEnumerator;
 use crate::util::os::{HugePageSupport, MmapAnnotation, OSMemory, OS};
 use crate::util::{Address, ObjectReference, VMMutatorThread, VMThread};
 use crate::vm::{ActivePlan, Collection, ObjectModel, VMBinding};
-use shardsweep_policy::{
-    Heap, MarkBits, PageRange, Sharing, HUGE_PAGE_BYTES, PAGE_BYTES,
-};
+use shardsweep_policy::{Heap, MarkBits, PageRange, Sharing, HUGE_PAGE_BYTES, PAGE_BYTES};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

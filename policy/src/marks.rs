@@ -57,9 +57,12 @@ impl MarkBits {
         (unsafe { AtomicU8::from_ptr(byte) }, 1 << (granule % 8))
     }
 
-    /// Marks `cells`, while others may mark too. A thread that finds an object in one of them through a reference, which
-    /// is stored later, finds it marked. Calls `note` with the first of each group that has one byte of bits.
-    pub(crate) fn set(&self, mut cells: impl Iterator<Item = usize>, note: impl Fn(usize)) {
+    /// Calls `change` with each byte that holds bits of `cells`, these bits, and the first of those cells.
+    fn for_each_byte(
+        &self,
+        mut cells: impl Iterator<Item = usize>,
+        change: impl Fn(&AtomicU8, u8, usize),
+    ) {
         let Some(mut first) = cells.next() else {
             return;
         };
@@ -67,24 +70,30 @@ impl MarkBits {
         for cell in cells {
             let (next, bit) = self.byte_of(cell);
             if !std::ptr::eq(next, byte) {
-                byte.fetch_or(bits, Relaxed);
-                note(first);
+                change(byte, bits, first);
                 (first, byte, bits) = (cell, next, 0);
             }
             bits |= bit;
         }
-        byte.fetch_or(bits, Relaxed);
-        note(first);
+        change(byte, bits, first);
+    }
+
+    /// Marks `cells`, while others may mark too. A thread that finds an object in one of them through a reference, which
+    /// is stored later, finds it marked. Calls `note` with the first of each group that has one byte of bits.
+    pub(crate) fn set(&self, cells: impl Iterator<Item = usize>, note: impl Fn(usize)) {
+        self.for_each_byte(cells, |byte, bits, first| {
+            byte.fetch_or(bits, Relaxed);
+            note(first);
+        });
         // Before what the caller stores from here on.
         fence(Release);
     }
 
     /// Takes the marks of `cells` back, while others may mark other cells.
     pub(crate) fn clear(&self, cells: impl Iterator<Item = usize>) {
-        for cell in cells {
-            let (byte, bit) = self.byte_of(cell);
-            byte.fetch_and(!bit, Relaxed);
-        }
+        self.for_each_byte(cells, |byte, bits, _| {
+            byte.fetch_and(!bits, Relaxed);
+        });
     }
 
     /// Copies the bits of the page at `page`, an address inside a chunk of the heap, to `other`, which has those of the

@@ -116,7 +116,8 @@ jint ThirdPartyHeap::initialize() {
   if (ThirdPartyHeapLoader::plan().gives_buffers) {
     ThirdPartyHeapBuffers::set(ThirdPartyHeapLoader::plan().extra_header_bytes, (address)plugin()->valid_object_bits());
   }
-  _reserved = MemRegion((HeapWord*)range.start, (HeapWord*)range.end);
+  // Library mallocs may take any address. To the Serviceability Agent, address 0 is none.
+  _reserved = MemRegion((HeapWord*)MAX2((size_t)range.start, (size_t)os::vm_page_size()), (HeapWord*)range.end);
   if (UseCompressedOops) {
     CompressedOops::set_base((address)range.narrow_base);
     CompressedOops::set_shift((int)range.narrow_shift);

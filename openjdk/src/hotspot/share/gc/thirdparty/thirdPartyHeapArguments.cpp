@@ -116,6 +116,18 @@ void ThirdPartyHeapArguments::disable_compressed_oops() {
   FLAG_SET_DEFAULT(UseCompressedOops, false);
 }
 
+// Plans that mark beside the program are chosen for their pauses, which a loop without a safepoint would have wait: as with G1.
+void ThirdPartyHeapArguments::set_loop_safepoints() {
+#ifdef COMPILER2
+  if (FLAG_IS_DEFAULT(UseCountedLoopSafepoints)) {
+    FLAG_SET_DEFAULT(UseCountedLoopSafepoints, true);
+    if (FLAG_IS_DEFAULT(LoopStripMiningIter)) {
+      FLAG_SET_DEFAULT(LoopStripMiningIter, 1000);
+    }
+  }
+#endif
+}
+
 void ThirdPartyHeapArguments::initialize() {
   GCArguments::initialize();
   check_supported_flags();
@@ -132,6 +144,9 @@ void ThirdPartyHeapArguments::initialize() {
 
   set_gc_threads(plan.gc_threads);
   set_concurrent_gc_threads(plan);
+  if (plan.barrier == THIRD_PARTY_HEAP_BARRIER_SNAPSHOT) {
+    set_loop_safepoints();
+  }
 
   FLAG_SET_DEFAULT(UseTLAB, false);
   set_prefetch_style();

@@ -18,6 +18,7 @@ private:
   static void set_concurrent_gc_threads(const ThirdPartyHeapPlan& plan);
   static void set_prefetch_style();
   static void set_prefetch_distance();
+  static void set_loop_safepoints();
   static void disable_compressed_oops();
 
   virtual void initialize_alignments();

@@ -89,7 +89,8 @@ void ThirdPartyHeapRoots::end_collection() {
   ThirdPartyHeapNMethods::prune();
 }
 
-// Each is claimed by one worker. What survives a partial collection is old, so no root stays young.
+// Each is claimed by one worker. What survives a partial collection is old, so no root stays young. The others have old roots alone there: they are
+// claimed too, so that no object has them visited.
 class ThirdPartyHeapClaimCLDClosure : public CLDClosure {
   OopClosure* const _closure;
   const bool        _only_modified;
@@ -100,6 +101,8 @@ public:
   virtual void do_cld(ClassLoaderData* cld) {
     if (!_only_modified || cld->has_modified_oops()) {
       cld->oops_do(_closure, ClassLoaderData::_claim_strong, _only_modified /* clear_modified_oops */);
+    } else {
+      cld->try_claim(ClassLoaderData::_claim_strong);
     }
   }
 };
