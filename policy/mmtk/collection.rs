@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The space in a collection: clearing marks, releasing chunks, returning memory, and the checks of debug builds.
 
-use super::os::return_to_os;
+use super::os::{return_reserved, return_to_os};
 use super::purger::Assignment;
-use super::space::MarkSweepSpace;
+use super::space::{has_reserved_pages, MarkSweepSpace};
 use super::work::{ClearMarks, ReleaseChunks};
 use super::{address, FreeListAllocator};
 use crate::plan::AllocationSemantics;
@@ -70,7 +70,12 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.note_live(released.live_bytes);
         if self.shared.take_lack_of_addresses() {
             // Only chunks without a dirty page go back.
-            self.heap().purge(return_to_os).for_each(drop);
+            let release = if has_reserved_pages() {
+                return_reserved
+            } else {
+                return_to_os
+            };
+            self.heap().purge(release).for_each(drop);
         }
         self.give_back_chunks();
         let took = self.release_began.elapsed().as_secs_f64() * 1e3;

@@ -26,8 +26,8 @@
 //!
 //! ## What is counted
 //!
-//! Only charged pages count as used, in the page resource's accounting; a chunk counts nothing, and one without a live
-//! page goes back to the map of chunks. As with every space, mmtk adds its estimate of the side metadata for them. Charging
+//! Only charged pages count as used, in the page resource's accounting; a chunk counts nothing. Those that were
+//! taken together go back to the map of chunks when all of their pages are free and clean. As with every space, mmtk adds its estimate of the side metadata for them. Charging
 //! is what polls for a collection, and it happens only if the heap has room. Before collections can run, and for a thread that cannot wait
 //! for one, charged pages may exceed the heap's size.
 //!

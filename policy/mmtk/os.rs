@@ -98,18 +98,23 @@ pub fn take_reserved_huge_page(place: PageRange) {
     let size = HUGE_PAGE_BYTES.ilog2() as libc::c_int;
     if let Err(error) = map_anew(&place, libc::MAP_HUGETLB | size << libc::MAP_HUGE_SHIFT) {
         TOLD.call_once(|| warn!(target: TO_THE_USER, "the heap goes on with small pages, as no reserved huge page is left: {error}"));
-        // A mapping that fails may have taken away what was there. It has not where the process has as many as it may have (`ENOMEM`).
-        if let Err(error) = map_anew(&place, libc::MAP_NORESERVE) {
-            assert!(
-                residency(&place).is_some(),
-                "the heap cannot be mapped: {error}"
-            );
-        }
-        forbid_huge_pages(place);
+        map_small_pages(place);
     }
     if let Some(policy) = policy {
         policy.set(&place);
     }
+}
+
+/// Maps small pages in the place of a huge one that nobody uses.
+fn map_small_pages(place: PageRange) {
+    // A mapping that fails may have taken away what was there. It has not where the process has as many as it may have (`ENOMEM`).
+    if let Err(error) = map_anew(&place, libc::MAP_NORESERVE) {
+        assert!(
+            residency(&place).is_some(),
+            "the heap cannot be mapped: {error}"
+        );
+    }
+    forbid_huge_pages(place);
 }
 
 /// Maps anonymous memory in place of what is mapped in a range that nobody uses.
@@ -216,6 +221,24 @@ pub fn return_to_os(ranges: &[PageRange]) {
     // A kernel that takes each alone does not know the call.
     if stay == 0 {
         TOGETHER.store(false, Ordering::Relaxed);
+    }
+}
+
+/// As [`return_to_os`], where reserved huge pages are among the pages: whole places of those get small ones. What the OS has taken back
+/// may not be reserved any more, so that a touch would end the process. Other pages stay.
+pub fn return_reserved(ranges: &[PageRange]) {
+    for range in ranges {
+        let end = range.start + range.pages * PAGE_BYTES;
+        let first = range.start.next_multiple_of(HUGE_PAGE_BYTES);
+        for start in (first..end).step_by(HUGE_PAGE_BYTES) {
+            let pages = HUGE_PAGES;
+            let place = PageRange { start, pages };
+            if start + HUGE_PAGE_BYTES <= end {
+                let policy = MemoryPolicy::of(&place);
+                map_small_pages(place);
+                policy.inspect(|policy| policy.set(&place));
+            }
+        }
     }
 }
 

@@ -60,6 +60,11 @@ pub fn set_huge_pages(huge_pages: HugePages) {
     HUGE_PAGES.set(huge_pages).expect("the VM makes one heap");
 }
 
+/// Whether those are among its pages that the administrator has reserved.
+pub(crate) fn has_reserved_pages() -> bool {
+    HUGE_PAGES.get() == Some(&HugePages::Reserved)
+}
+
 /// A space of blocks, charged as the build says.
 pub struct MarkSweepSpace<VM: VMBinding> {
     pub(super) common: CommonSpace<VM>,
@@ -568,7 +573,7 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
         let shared = self.shared;
         // Most of a place may be free: what is resident stays within the heap.
         let collapse = move |place: PageRange| shared.may_hold_more(place.pages) && collapse(place);
-        let is_reserved = HUGE_PAGES.get() == Some(&HugePages::Reserved);
+        let is_reserved = has_reserved_pages();
         self.shared.set_heap(match self.huge_pages() {
             Some(back) if is_reserved => heap.with_huge_pages(back),
             Some(back) => heap.with_huge_pages(back).with_collapse(collapse),

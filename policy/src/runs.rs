@@ -3,8 +3,8 @@
 //!
 //! Whoever needs a run searches the chunks from the lowest address on: dirty runs first, as to touch such a page
 //! costs no page fault, and long ones before short ones. A run that is shorter than wanted comes before fresh
-//! address space. What was searched in vain is remembered, so that between two collections no chunk is searched
-//! twice for the same.
+//! address space. What was last searched for in vain is remembered: between two collections no chunk is searched twice in a row for
+//! the same.
 //!
 //! A heap may have *huge pages*, each in the place of 512 small ones: they spare the processor most of its misses of the
 //! TLB. The first touch makes all of a huge page resident. So when nothing is left to claim but places that are wholly

@@ -8,6 +8,8 @@
 #include "memory/iterator.inline.hpp"
 #include "memory/resourceArea.hpp"
 #include "oops/compressedOops.inline.hpp"
+#include "oops/objArrayKlass.inline.hpp"
+#include "oops/objArrayOop.inline.hpp"
 #include "oops/oop.inline.hpp"
 #include "runtime/handles.inline.hpp"
 #include "runtime/safepoint.hpp"
@@ -73,12 +75,33 @@ void ThirdPartyHeapObjectIterator::push_roots() {
   WeakProcessor::oops_do(this);
 }
 
+void ThirdPartyHeapObjectIterator::follow(oop object) {
+  if (object->is_objArray()) {
+    follow_elements({objArrayOop(object), 0});
+  } else {
+    object->oop_iterate(this);
+  }
+}
+
+// What the first elements lead to is visited before the next ones: else the stack would get as long as the longest array.
+void ThirdPartyHeapObjectIterator::follow_elements(Elements elements) {
+  const int end = (int)MIN2((uintx)elements.array->length(), elements.start + ObjArrayMarkingStride);
+  if (end < elements.array->length()) {
+    _elements.push({elements.array, end});
+  }
+  elements.array->oop_iterate_range(this, elements.start, end);
+}
+
 void ThirdPartyHeapObjectIterator::object_iterate(ObjectClosure* closure) {
   assert(SafepointSynchronize::is_at_safepoint(), "the object graph must not change");
   push_roots();
-  while (!_stack.is_empty()) {
-    const oop object = _stack.pop();
-    closure->do_object(object);
-    object->oop_iterate(this);
+  while (!_stack.is_empty() || !_elements.is_empty()) {
+    if (_stack.is_empty()) {
+      follow_elements(_elements.pop());
+    } else {
+      const oop object = _stack.pop();
+      closure->do_object(object);
+      follow(object);
+    }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "memory/allocation.hpp"
 #include "memory/iterator.hpp"
+#include "oops/oopsHierarchy.hpp"
 #include "utilities/bitMap.hpp"
 #include "utilities/stack.hpp"
 
@@ -28,15 +29,24 @@ private:
     bool visit(size_t word);
   };
 
-  const uintptr_t      _start;
-  const size_t         _number_of_chunks;
-  Chunk** const        _chunks;
-  Chunk*               _made;
-  Stack<oop, mtGC>     _stack;
+  // Those of an array from an index on.
+  struct Elements {
+    objArrayOop array;
+    int         start;
+  };
+
+  const uintptr_t       _start;
+  const size_t          _number_of_chunks;
+  Chunk** const         _chunks;
+  Chunk*                _made;
+  Stack<oop, mtGC>      _stack;
+  Stack<Elements, mtGC> _elements;
 
   bool visit(oop object);
   void push(oop object);
   void push_roots();
+  void follow(oop object);
+  void follow_elements(Elements elements);
 
 public:
   explicit ThirdPartyHeapObjectIterator(MemRegion heap);
