@@ -14,6 +14,9 @@ unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 # Would change what every JVM started here does and prints.
 unset JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH
 
+# forget_mmtk_options: unsets the caller's variables MMTK_*, which change the plan and what it does. Sweeps alone record them.
+forget_mmtk_options() { unset "${!MMTK_@}"; }
+
 say() { printf '%s: %s\n' "$(basename "$0" .sh)" "$*"; }
 
 die() {

@@ -21,8 +21,8 @@ const SCANNED_BETWEEN: usize = 64;
 /// With fewer objects, a worker keeps them all: as long as a scan of half of them takes, it takes to wake another one.
 const LEAST_SHARED: usize = 128;
 
-/// How many objects ahead of the one that is scanned the headers are fetched: else most of the time of a trace goes into waiting for them. Where an
-/// object is found is too early, as thousands may come before it.
+/// How many objects ahead of the one that is scanned the headers are fetched: else most of the time of a trace goes into waiting for
+/// them. Where an object is found is too early, as thousands may come before it.
 const AHEAD: usize = 8;
 
 /// Bytes above which an object may take long to scan, some 20 us: an array of references.

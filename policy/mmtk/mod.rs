@@ -27,9 +27,9 @@
 //! ## What is counted
 //!
 //! Only charged pages count as used, in the page resource's accounting; a chunk counts nothing. Those that were
-//! taken together go back to the map of chunks when all of their pages are free and clean. As with every space, mmtk adds its estimate of the side metadata for them. Charging
-//! is what polls for a collection, and it happens only if the heap has room. Before collections can run, and for a thread that cannot wait
-//! for one, charged pages may exceed the heap's size.
+//! taken together go back to the map of chunks when all of their pages are free and clean. As with every space, mmtk adds its estimate of
+//! the side metadata for them. Charging is what polls for a collection, and it happens only if the heap has room. Before collections can
+//! run, and for a thread that cannot wait for one, charged pages may exceed the heap's size.
 //!
 //! ## A collection
 //!

@@ -94,14 +94,21 @@ pub fn take_reserved_huge_page(place: PageRange) {
     // The OS would map as much as is huge pages, and so unmap what lies behind the place.
     debug_assert_eq!(place.pages * PAGE_BYTES, HUGE_PAGE_BYTES);
     static TOLD: Once = Once::new();
-    let policy = MemoryPolicy::of(&place);
     let size = HUGE_PAGE_BYTES.ilog2() as libc::c_int;
-    if let Err(error) = map_anew(&place, libc::MAP_HUGETLB | size << libc::MAP_HUGE_SHIFT) {
-        TOLD.call_once(|| warn!(target: TO_THE_USER, "the heap goes on with small pages, as no reserved huge page is left: {error}"));
-        map_small_pages(place);
-    }
+    keep_policy(&place, || {
+        if let Err(error) = map_anew(&place, libc::MAP_HUGETLB | size << libc::MAP_HUGE_SHIFT) {
+            TOLD.call_once(|| warn!(target: TO_THE_USER, "the heap goes on with small pages, as no reserved huge page is left: {error}"));
+            map_small_pages(place);
+        }
+    });
+}
+
+/// Has `map` map a place anew, whose pages come from the same nodes after that.
+fn keep_policy(place: &PageRange, map: impl FnOnce()) {
+    let policy = MemoryPolicy::of(place);
+    map();
     if let Some(policy) = policy {
-        policy.set(&place);
+        policy.set(place);
     }
 }
 
@@ -229,15 +236,11 @@ pub fn return_to_os(ranges: &[PageRange]) {
 pub fn return_reserved(ranges: &[PageRange]) {
     for range in ranges {
         let end = range.start + range.pages * PAGE_BYTES;
-        let first = range.start.next_multiple_of(HUGE_PAGE_BYTES);
-        for start in (first..end).step_by(HUGE_PAGE_BYTES) {
+        let places = range.start.next_multiple_of(HUGE_PAGE_BYTES)..end - end % HUGE_PAGE_BYTES;
+        for start in places.step_by(HUGE_PAGE_BYTES) {
             let pages = HUGE_PAGES;
             let place = PageRange { start, pages };
-            if start + HUGE_PAGE_BYTES <= end {
-                let policy = MemoryPolicy::of(&place);
-                map_small_pages(place);
-                policy.inspect(|policy| policy.set(&place));
-            }
+            keep_policy(&place, || map_small_pages(place));
         }
     }
 }

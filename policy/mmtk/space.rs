@@ -142,14 +142,13 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 
     /// How the place of a huge page gets one, if the space has any.
     fn huge_pages(&self) -> Option<fn(PageRange)> {
-        let told = HUGE_PAGES.get();
-        if told == Some(&HugePages::Reserved) {
+        if has_reserved_pages() {
             return Some(take_reserved_huge_page);
         }
         let most_pages = self.get_gc_trigger().policy.get_max_heap_size_in_pages();
         let is_large = PAGES_IN_HUGE_PAGE <= Shared::<VM>::keep_pages_of(most_pages);
         let is_asked_for = *self.common.options.transparent_hugepages;
-        let is_any = is_asked_for || is_large && told != Some(&HugePages::Never);
+        let is_any = is_asked_for || is_large && HUGE_PAGES.get() != Some(&HugePages::Never);
         is_any.then_some(make_huge_page)
     }
 

@@ -40,8 +40,8 @@ put_library() {
   while read -r jdk; do
     # shellcheck disable=SC2086 # the builds are a pattern
     cmp -s "$1" "$jdk/lib/mmtk/$file" || rm -f "$jdk"/lib/mmtk/libmmtk_$2.json
-    put_file "$1" "$jdk/lib/mmtk/$file"
   done < <(jdks)
+  put_into_jdks "$1" "$file"
 }
 
 # is_current NAME DESCRIPTION: whether each JDK has the plugin of that description. Cargo cannot tell: it keeps one build at a time.

@@ -4,8 +4,7 @@
 # Checks for tests written in bash: each prints a line, all go on after a failure, and `finish` says how it went. And files with a line for
 # each of many runs. Sourced, after lib.sh.
 
-# Would change the plan and what it does. Sweeps alone record these.
-unset "${!MMTK_@}"
+forget_mmtk_options
 
 CHECKS=0
 FAILURES=0

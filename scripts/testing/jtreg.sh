@@ -18,8 +18,7 @@ source ./jtreg-retarget.sh
 source ./jtreg-native.sh
 source ./jtreg-pieces.sh
 
-# Would change the plan and what it does. Sweeps alone record these.
-unset "${!MMTK_@}"
+forget_mmtk_options
 
 JDK=$(jdk_folder)
 PLUGIN=${PLUGIN:-ms-64k}
@@ -58,6 +57,15 @@ run_jtreg() {
     -workDir:"$folder/work" -reportDir:"$folder/report" "${excludes[@]}" "$@"
 }
 
+# run_tests FOLDER JAVA_OPTIONS ARGUMENT...: as run_jtreg, but dies if jtreg itself fails.
+run_tests() {
+  local status=0
+  run_jtreg "$@" || status=$?
+  # Passed, nothing selected, failures, errors.
+  ((status <= 3)) || die "jtreg ended with status $status"
+  return "$status"
+}
+
 # was_run TEST...: dies if one that is named by its file was left out.
 was_run() {
   local test
@@ -77,8 +85,7 @@ run_selected() {
   mapfile -t tests <<<"$selected"
   build_native "$NATIVE" "$JDK" "${tests[@]}"
   say "${#tests[@]} tests or folders on ${JDK#"$ROOT"/}, plugin $PLUGIN${PLAN:+, plan $PLAN}; results in ${RUN#"$ROOT"/}"
-  run_jtreg "$RUN" "${OPTIONS[*]}" "${tests[@]}" || status=$?
-  ((status <= 3)) || die "jtreg itself failed, with status $status: see above"
+  run_tests "$RUN" "${OPTIONS[*]}" "${tests[@]}" || status=$?
   was_run "${asked[@]}"
   ((status == 0)) || die "not all tests passed: see ${RUN#"$ROOT"/}/report/text/summary.txt, logs in ${RUN#"$ROOT"/}/work"
 }

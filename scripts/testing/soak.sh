@@ -12,8 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
 
-# Would change the plan and what it does. Sweeps alone record these.
-unset "${!MMTK_@}"
+forget_mmtk_options
 
 HOURS=${1:-}
 PLUGIN=${PLUGIN:-ms-64k}

@@ -101,18 +101,18 @@ in_group() { bash -c 'echo $$ >"$1/cgroup.procs" && exec "${@:2}"' _ "$GROUP" "$
 # killed: how many processes of the group the kernel has killed for want of memory.
 killed() { cat "$GROUP"/memory.{events,oom_control} 2>/dev/null | sed -n 's/^oom_kill //p'; }
 
-# set_limit MIB: the memory that the group may hold.
+# set_limit MIB: the memory that the group may hold. Says so, and fails, where that cannot be set.
 set_limit() {
   local file
   for file in memory.max memory.limit_in_bytes; do
-    [[ ! -e $GROUP/$file ]] || echo $(($1 << 20)) >"$GROUP/$file" || return
+    [[ ! -e $GROUP/$file ]] || echo $(($1 << 20)) >"$GROUP/$file" || { echo "the limit cannot be set"; return 1; }
   done
 }
 
 # confined MIB: a run with that much memory. The kernel may kill it, unless that is enough for heap, code, metaspace and stacks.
 confined() {
   local before
-  set_limit "$1" || { echo "the limit cannot be set"; return 1; }
+  set_limit "$1" || return
   before=$(killed)
   run in_group timeout --kill-after=5 "$TIMEOUT" "${COMMAND[@]}"
   if [[ $STATUS == 137 && $(killed) -gt $before ]] && (($1 < 128)); then return; fi
@@ -121,7 +121,7 @@ confined() {
 
 # quarter MIB: the default heap is a quarter of the group's memory, as with any collector.
 quarter() {
-  set_limit "$1" || { echo "the limit cannot be set"; return 1; }
+  set_limit "$1" || return
   says "MaxHeapSize += $(($1 << 18)) " in_group "${COMMAND[@]:0:2}" -XX:+PrintFlagsFinal -version
 }
 

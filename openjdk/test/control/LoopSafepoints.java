@@ -20,7 +20,7 @@ public class LoopSafepoints {
     }
 
     private static void check(String plan, boolean safepoints, int iterations, String... options) throws Exception {
-        String out = Child.with("-XX:ThirdPartyHeapOptions=plan=" + plan).and(options).and("-XX:+PrintFlagsFinal", "-version").mustExit(0).out();
+        String out = Child.with("-XX:ThirdPartyHeapOptions=plan=" + plan).and(options).flags();
         Check.matches("UseCountedLoopSafepoints\\s+= " + safepoints + " ", out, "whether loops have safepoints with " + plan);
         Check.matches("LoopStripMiningIter\\s+= " + iterations + " ", out, "the iterations between two of them");
     }

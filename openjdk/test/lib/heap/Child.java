@@ -148,6 +148,11 @@ public final class Child {
         return this;
     }
 
+    /** All flags of the VM as they are once it has started, a line each. */
+    public String flags() throws InterruptedException {
+        return and("-XX:+PrintFlagsFinal", "-version").mustExit(0).out();
+    }
+
     /** Demands so many partial collections in what it has printed with -Xlog:gc, if the plan under test has such. */
     public void mustHaveCollectedPartially(long least) {
         long partial = count("Pause Young");

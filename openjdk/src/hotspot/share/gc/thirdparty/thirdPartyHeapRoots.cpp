@@ -89,8 +89,7 @@ void ThirdPartyHeapRoots::end_collection() {
   ThirdPartyHeapNMethods::prune();
 }
 
-// Each is claimed by one worker. What survives a partial collection is old, so no root stays young. The others have old roots alone there: they are
-// claimed too, so that no object has them visited.
+// Each is claimed by one worker. What survives a partial collection is old, so no root stays young.
 class ThirdPartyHeapClaimCLDClosure : public CLDClosure {
   OopClosure* const _closure;
   const bool        _only_modified;
@@ -102,6 +101,7 @@ public:
     if (!_only_modified || cld->has_modified_oops()) {
       cld->oops_do(_closure, ClassLoaderData::_claim_strong, _only_modified /* clear_modified_oops */);
     } else {
+      // All of its roots are old. No object is to have it visited.
       cld->try_claim(ClassLoaderData::_claim_strong);
     }
   }
