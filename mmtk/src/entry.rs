@@ -236,17 +236,10 @@ unsafe extern "C" fn initialize(
         check_size("ThirdPartyHeapConfig", config.size, size_of::<Config>())?;
         let settings = SETTINGS.lock().expect("configure does not panic").take();
         let mut settings = settings.ok_or("initialize was called before configure")?;
-        let compressed = config.use_compressed_oops != 0;
         if config.object_alignment as usize != layout::WORD {
             return Err(format!("objects must be aligned to {} bytes", layout::WORD));
         }
-        let chosen = AddressRange::choose(
-            compressed,
-            config.max_heap_size as usize,
-            config.min_address as usize,
-        )?;
-        chosen.reserve()?;
-        slot::set_narrow_oops(chosen.narrow_base, chosen.narrow_shift);
+        *range = choose_addresses(&mut settings, config)?;
         scanning::set_moves_objects(settings.plan.constraints.moves_objects);
         active_plan::set_mutator_offset(config.thread_mutator_offset);
         barrier::set_remembered_offset(config.thread_remembered_offset);
@@ -256,31 +249,12 @@ unsafe extern "C" fn initialize(
         let table = None;
         // SAFETY: the VM passes room for it.
         unsafe { bins.write(table.unwrap_or(BinTable::NONE)) };
-        let addresses = if cfg!(feature = "malloc-libc") {
-            0..1 << VMLayout::LOG_ARCH_ADDRESS_SPACE
-        } else {
-            chosen.range()
-        };
-        *range = Range {
-            start: addresses.start as u64,
-            end: addresses.end as u64,
-            narrow_base: chosen.narrow_base as u64,
-            narrow_shift: chosen.narrow_shift.into(),
-        };
-        settings.builder.set_vm_layout(chosen.layout);
         set_heap_size(&mut settings, config)?;
         affinity::bind_workers(&mut settings.builder.options, config.gc_threads as usize);
-        match config.huge_pages {
-            abi::HUGE_PAGES_ALWAYS => settings.use_huge_pages(),
-            #[cfg(feature = "shardsweep")]
-            abi::HUGE_PAGES_NEVER => set_huge_pages(HugePages::Never),
-            #[cfg(feature = "shardsweep")]
-            abi::HUGE_PAGES_RESERVED => set_huge_pages(HugePages::Reserved),
-            _ => {}
-        }
+        choose_huge_pages(&mut settings, config.huge_pages);
         logging::install();
         native_memory::track();
-        if compressed {
+        if config.use_compressed_oops != 0 {
             make_heap::<true>(&settings, config);
         } else {
             make_heap::<false>(&settings, config);
@@ -289,6 +263,40 @@ unsafe extern "C" fn initialize(
     };
     // SAFETY: the VM passes a buffer of this size.
     unsafe { status(initialized(), error, error_size) }
+}
+
+/// Reserves the heap's addresses, and tells them to all that compute with them.
+fn choose_addresses(settings: &mut Settings, config: &Config) -> Result<Range, String> {
+    let chosen = AddressRange::choose(
+        config.use_compressed_oops != 0,
+        config.max_heap_size as usize,
+        config.min_address as usize,
+    )?;
+    chosen.reserve()?;
+    slot::set_narrow_oops(chosen.narrow_base, chosen.narrow_shift);
+    let addresses = if cfg!(feature = "malloc-libc") {
+        0..1 << VMLayout::LOG_ARCH_ADDRESS_SPACE
+    } else {
+        chosen.range()
+    };
+    settings.builder.set_vm_layout(chosen.layout);
+    Ok(Range {
+        start: addresses.start as u64,
+        end: addresses.end as u64,
+        narrow_base: chosen.narrow_base as u64,
+        narrow_shift: chosen.narrow_shift.into(),
+    })
+}
+
+fn choose_huge_pages(settings: &mut Settings, huge_pages: u32) {
+    match huge_pages {
+        abi::HUGE_PAGES_ALWAYS => settings.use_huge_pages(),
+        #[cfg(feature = "shardsweep")]
+        abi::HUGE_PAGES_NEVER => set_huge_pages(HugePages::Never),
+        #[cfg(feature = "shardsweep")]
+        abi::HUGE_PAGES_RESERVED => set_huge_pages(HugePages::Reserved),
+        _ => {}
+    }
 }
 
 fn set_heap_size(settings: &mut Settings, config: &Config) -> Result<(), String> {

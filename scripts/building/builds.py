@@ -20,6 +20,7 @@ ABI_HEADER = ROOT / "openjdk/src/hotspot/share/gc/thirdparty/thirdPartyHeapPlugi
 
 
 def fail(message):
+    """Exits with one line that says what is wrong."""
     sys.exit(f"plugin: error: {message}")
 
 
@@ -126,6 +127,7 @@ def configurations(builds):
 
 
 def main(arguments):
+    """Prints what the arguments ask for, as the module's docstring says."""
     match arguments:
         case ["names"]:
             print(*(name for name, build in read_builds().items() if not build.get("on_demand")), sep="\n")

@@ -14,6 +14,7 @@
  * @run main/othervm -Xmx32m -Xcomp -XX:-TieredCompilation -XX:CompileCommand=compileonly,AllSizes*::* -XX:AllocatePrefetchStyle=3 AllSizes
  * @run main/othervm -Xmx32m -Xcomp -XX:-TieredCompilation -XX:CompileCommand=compileonly,AllSizes*::* -XX:-UseCompressedOops AllSizes
  * @run main/othervm -Xmx32m -Xbatch AllSizes
+ * @run main/othervm -Xmx32m -Xbatch -XX:AllocatePrefetchStepSize=48 AllSizes
  */
 
 import heap.Check;

@@ -14,6 +14,7 @@
  * @library /lib
  * @run main/othervm -Xms256m -Xmx256m HugePages on
  * @run main/othervm -Xms39m -Xmx39m HugePages off 20000
+ * @run main HugePages environment
  */
 /*
  * @test
@@ -24,6 +25,7 @@
  */
 
 import heap.Check;
+import heap.Child;
 import heap.Heap;
 import heap.Smaps;
 import java.io.IOException;
@@ -31,6 +33,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import jtreg.SkippedException;
 
 public class HugePages {
     private static final Path SETTING = Path.of("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -38,15 +41,17 @@ public class HugePages {
 
     public static void main(String[] args) throws Exception {
         if (!Files.exists(SETTING) || Files.readString(SETTING).contains("[never]")) {
-            System.out.println("skipped: this kernel never gives transparent huge pages");
-            return;
+            throw new SkippedException("this kernel never gives transparent huge pages");
         }
-        if (args[0].equals("off") && Files.readString(SETTING).contains("[always]")) {
-            System.out.println("skipped: this kernel gives transparent huge pages unasked");
-            return;
+        if (!args[0].equals("on") && !args[0].equals("again") && Files.readString(SETTING).contains("[always]")) {
+            throw new SkippedException("this kernel gives transparent huge pages unasked");
         }
         if (args[0].equals("again")) {
             again();
+            return;
+        }
+        if (args[0].equals("environment")) {
+            Child.with("-Xms256m", "-Xmx256m").variable("JAVA_TOOL_OPTIONS", "-XX:-UseTransparentHugePages").main(HugePages.class, "off").mustExitCleanly(0);
             return;
         }
         int arrays = args.length > 1 ? Integer.parseInt(args[1]) : 100_000;
@@ -68,8 +73,7 @@ public class HugePages {
         String[] version = System.getProperty("os.version").split("[.]");
         int linux = 100 * Integer.parseInt(version[0]) + Integer.parseInt(version[1]);
         if (linux < 601) {
-            System.out.println("skipped: before Linux 6.1 pages in use do not become a huge page");
-            return;
+            throw new SkippedException("before Linux 6.1 pages in use do not become a huge page");
         }
         List<byte[]> live = arrays(100_000);
         long first = huge();

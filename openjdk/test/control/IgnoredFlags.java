@@ -43,6 +43,7 @@ public class IgnoredFlags {
         warns("-XX:AllocatePrefetchStyle=2", "-XX:AllocatePrefetchStyle=2");
         warns("-XX:AllocatePrefetchStyle=3", "-XX:AllocatePrefetchStyle=3");
         List<String> silent = List.of("-Xms32m", "-XX:+UseTransparentHugePages", "-XX:SoftMaxHeapSize=32m", "-XX:+UseNUMA", "-XX:-AlwaysPreTouch");
+        warnsByEnvironment("-XX:NewRatio=3", "The size of the young generation");
         for (String option : silent) {
             Check.equal(0L, warnings(option), "warnings about " + option);
         }
@@ -52,6 +53,12 @@ public class IgnoredFlags {
         String out = run(options);
         Check.matches(String.format(WARNING, named), out, "the warning about " + options);
         Check.equal(1L, warnings(options), "warnings about " + options);
+    }
+
+    /** The flag is set by the environment. */
+    private static void warnsByEnvironment(String flag, String named) throws Exception {
+        String out = Child.with("-Xmx64m", "-version").variable("JAVA_TOOL_OPTIONS", flag).mustExit(0).out();
+        Check.matches(String.format(WARNING, named), out, "the warning about JAVA_TOOL_OPTIONS=" + flag);
     }
 
     private static long warnings(String options) throws Exception {

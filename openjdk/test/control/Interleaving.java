@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import jtreg.SkippedException;
 
 public class Interleaving {
     private static final Path MAPS = Path.of("/proc/self/numa_maps");
@@ -29,8 +30,7 @@ public class Interleaving {
         boolean on = args[0].equals("on");
         var flags = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
         if (!Files.exists(MAPS) || on && flags.getVMOption("UseNUMAInterleaving").getValue().equals("false")) {
-            System.out.println("skipped: this kernel has no NUMA, or this system no libnuma");
-            return;
+            throw new SkippedException("this kernel has no NUMA, or this system no libnuma");
         }
         List<byte[]> live = new ArrayList<>();
         for (int i = 0; i < ARRAYS; i++) {

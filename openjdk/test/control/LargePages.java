@@ -19,6 +19,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import jtreg.SkippedException;
 
 public class LargePages {
     private static final int HUGE = 2 * Heap.MIB;
@@ -27,11 +28,10 @@ public class LargePages {
 
     public static void main(String[] args) throws Exception {
         try (ReservedHugePages pages = new ReservedHugePages()) {
-            if (pages.canReserve()) {
-                check(pages);
-            } else {
-                System.out.println("skipped: only root may reserve huge pages");
+            if (!pages.canReserve()) {
+                throw new SkippedException("only root may reserve huge pages");
             }
+            check(pages);
         }
     }
 
@@ -43,8 +43,7 @@ public class LargePages {
         try {
             pages.reserve(48);
             if (pages.number() != 48) {
-                System.out.println("skipped: the system has no 48 huge pages to reserve, but " + pages.number());
-                return;
+                throw new SkippedException("the system has no 48 huge pages to reserve, but " + pages.number());
             }
             run(LIVE, Long.MAX_VALUE);
             run(64 * Heap.MIB, Long.MAX_VALUE, "-Xms64m", "-XX:+AlwaysPreTouch");

@@ -8,8 +8,7 @@
 
 import heap.Check;
 import heap.Heap;
-import java.io.IOException;
-import java.io.InputStream;
+import heap.Loaders;
 import java.lang.invoke.MethodHandles;
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
@@ -41,18 +40,12 @@ public class ClassLoaders {
         }
     }
 
-    private static final class Loader extends ClassLoader {
-        private final byte[] bytes;
+    private static final class Numbered extends Loaders.Loader {
         final int number;
 
-        Loader(byte[] bytes, int number) {
-            super(ClassLoaders.class.getClassLoader());
-            this.bytes = bytes;
+        Numbered(int number) {
+            super(Holder.class);
             this.number = number;
-        }
-
-        Class<?> define() {
-            return defineClass(Holder.class.getName(), bytes, 0, bytes.length);
         }
     }
 
@@ -75,17 +68,10 @@ public class ClassLoaders {
         Check.same(classes.get(0).getClassLoader(), onlyByClass.get(), "a loader that is held by its class");
     }
 
-    private static byte[] bytesOf(Class<?> type) throws IOException {
-        try (InputStream in = type.getResourceAsStream("/" + type.getName() + ".class")) {
-            return in.readAllBytes();
-        }
-    }
-
     private static List<Class<?>> define() throws Exception {
-        byte[] bytes = bytesOf(Holder.class);
         List<Class<?>> classes = new ArrayList<>();
         for (int i = 0; i < LOADERS; i++) {
-            Class<?> type = new Loader(bytes, i).define();
+            Class<?> type = new Numbered(i).load(Holder.class);
             type.getField("first").set(null, new int[] {i});
             type.getField("between").setLong(null, i);
             classes.add(type);
@@ -94,7 +80,7 @@ public class ClassLoaders {
     }
 
     private static IntSupplier[] hidden() throws Exception {
-        byte[] bytes = bytesOf(Hidden.class);
+        byte[] bytes = Loaders.codeOf(Hidden.class);
         IntSupplier[] suppliers = new IntSupplier[50];
         for (int i = 0; i < suppliers.length; i++) {
             Class<?> type = MethodHandles.lookup().defineHiddenClass(bytes, true).lookupClass();
@@ -114,7 +100,7 @@ public class ClassLoaders {
     }
 
     private static void check(Class<?> type, int i) throws Exception {
-        Loader loader = (Loader) type.getClassLoader();
+        Numbered loader = (Numbered) type.getClassLoader();
         Check.equal(i, loader.number, "the loader of a class");
         Check.equal(i, ((int[]) type.getField("first").get(null))[0], "a static field");
         Check.equal((long) i, type.getField("between").getLong(null), "a static long");

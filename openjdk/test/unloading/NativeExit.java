@@ -9,6 +9,7 @@
 
 import heap.Child;
 import heap.Heap;
+import heap.Loaders;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.IntSupplier;
 

@@ -11,6 +11,7 @@
 
 import heap.Check;
 import heap.Heap;
+import heap.Loaders;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;

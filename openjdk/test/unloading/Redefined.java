@@ -11,6 +11,7 @@
 import heap.Check;
 import heap.Child;
 import heap.Heap;
+import heap.Loaders;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.instrument.ClassDefinition;

@@ -10,6 +10,7 @@
 import heap.Check;
 import heap.Child;
 import heap.Heap;
+import heap.Loaders;
 import java.lang.management.ClassLoadingMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.ref.WeakReference;

@@ -5,13 +5,13 @@
  * do not look for them leave the threshold where it is.
  * @requires vm.opt.ThirdPartyHeapOptions != "plan=NoGC"
  * @library /lib
- * @build Loaders
  * @run driver Threshold
  */
 
 import heap.Check;
 import heap.Child;
 import heap.Heap;
+import heap.Loaders;
 
 public class Threshold {
     private static final int LOADERS = 9000;

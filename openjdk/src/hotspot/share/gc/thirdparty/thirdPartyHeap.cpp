@@ -9,6 +9,7 @@
 #include "gc/shared/locationPrinter.inline.hpp"
 #include "gc/shared/referenceProcessor.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
+#include "gc/thirdparty/thirdPartyHeapArguments.hpp"
 #include "gc/thirdparty/thirdPartyHeapBarrierSet.hpp"
 #include "gc/thirdparty/thirdPartyHeapBins.hpp"
 #include "gc/thirdparty/thirdPartyHeapBuffers.hpp"
@@ -87,7 +88,7 @@ static ThirdPartyHeapHugePages huge_pages() {
   if (UseLargePages && UseHugeTLBFS) {
     return THIRD_PARTY_HEAP_HUGE_PAGES_RESERVED;
   }
-  return FLAG_IS_CMDLINE(UseTransparentHugePages) ? THIRD_PARTY_HEAP_HUGE_PAGES_NEVER : THIRD_PARTY_HEAP_HUGE_PAGES_ANY;
+  return FLAG_IS_SET_BY_USER(UseTransparentHugePages) ? THIRD_PARTY_HEAP_HUGE_PAGES_NEVER : THIRD_PARTY_HEAP_HUGE_PAGES_ANY;
 }
 
 jint ThirdPartyHeap::initialize() {
@@ -103,7 +104,7 @@ jint ThirdPartyHeap::initialize() {
   config.thread_remembered_offset = in_bytes(ThirdPartyHeapThreadLocalData::remembered_offset());
   config.concurrent_gc_threads = ConcGCThreads;
   config.huge_pages = huge_pages();
-  config.min_address = FLAG_IS_CMDLINE(HeapBaseMinAddress) ? HeapBaseMinAddress : 0;
+  config.min_address = FLAG_IS_SET_BY_USER(HeapBaseMinAddress) ? HeapBaseMinAddress : 0;
   config.pre_touch = AlwaysPreTouch;
 
   ThirdPartyHeapRange range;

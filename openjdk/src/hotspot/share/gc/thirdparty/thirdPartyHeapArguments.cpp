@@ -41,20 +41,21 @@ void ThirdPartyHeapArguments::check_supported_flags() {
 // What would do nothing says so: one line a flag.
 void ThirdPartyHeapArguments::warn_of_ignored_flags(const ThirdPartyHeapPlan& plan) {
   struct { bool set; const char* what; const char* why; } ignored[] = {
-    { UseLargePages && FLAG_IS_CMDLINE(UseLargePages) && !UseTransparentHugePages && !(UseHugeTLBFS && plan.manages_pages),
+    { UseLargePages && FLAG_IS_SET_BY_USER(UseLargePages) && !UseTransparentHugePages && !(UseHugeTLBFS && plan.manages_pages),
                                                          "-XX:+UseLargePages",     "with this plan -XX:+UseTransparentHugePages has" },
-    { AlwaysPreTouch && FLAG_IS_CMDLINE(AlwaysPreTouch) && !plan.manages_pages,
+    { AlwaysPreTouch && FLAG_IS_SET_BY_USER(AlwaysPreTouch) && !plan.manages_pages,
                                                          "-XX:+AlwaysPreTouch",    "with this plan it has no memory before it is used" },
-    { FLAG_IS_CMDLINE(MinHeapSize) && MinHeapSize != InitialHeapSize,
+    { FLAG_IS_SET_BY_USER(MinHeapSize) && MinHeapSize != InitialHeapSize,
                                                          "-XX:MinHeapSize",         "the heap is never smaller than at the start" },
-    { FLAG_IS_CMDLINE(MaxGCPauseMillis),                 "-XX:MaxGCPauseMillis",   "pauses have no goal" },
-    { FLAG_IS_CMDLINE(NewSize) || FLAG_IS_CMDLINE(MaxNewSize) || FLAG_IS_CMDLINE(NewRatio) || FLAG_IS_CMDLINE(SurvivorRatio),
+    { FLAG_IS_SET_BY_USER(MaxGCPauseMillis),             "-XX:MaxGCPauseMillis",   "pauses have no goal" },
+    { FLAG_IS_SET_BY_USER(NewSize) || FLAG_IS_SET_BY_USER(MaxNewSize) ||
+      FLAG_IS_SET_BY_USER(NewRatio) || FLAG_IS_SET_BY_USER(SurvivorRatio),
                                                          "The size of the young generation", "plans that have one take the plugin's option nursery" },
-    { FLAG_IS_CMDLINE(MaxTenuringThreshold),             "-XX:MaxTenuringThreshold", "what survives a collection is old in plans with generations" },
-    { FLAG_IS_CMDLINE(ConcGCThreads) && plan.barrier != THIRD_PARTY_HEAP_BARRIER_SNAPSHOT,
+    { FLAG_IS_SET_BY_USER(MaxTenuringThreshold),         "-XX:MaxTenuringThreshold", "what survives a collection is old in plans with generations" },
+    { FLAG_IS_SET_BY_USER(ConcGCThreads) && plan.barrier != THIRD_PARTY_HEAP_BARRIER_SNAPSHOT,
                                                          "-XX:ConcGCThreads",       "with this plan no work is done beside the program" },
     { ExplicitGCInvokesConcurrent,                       "-XX:+ExplicitGCInvokesConcurrent", "System.gc() stops the program" },
-    { (UseTLAB && FLAG_IS_CMDLINE(UseTLAB)) || FLAG_IS_CMDLINE(TLABSize),
+    { (UseTLAB && FLAG_IS_SET_BY_USER(UseTLAB)) || FLAG_IS_SET_BY_USER(TLABSize),
                                                          "What is said of TLABs",   "threads have cells or buffers of the plugin" },
   };
   for (size_t i = 0; i < ARRAY_SIZE(ignored); i++) {
@@ -109,7 +110,7 @@ void ThirdPartyHeapArguments::set_prefetch_distance() {
 
 // Compressed class pointers do not depend on compressed oops, and stay.
 void ThirdPartyHeapArguments::disable_compressed_oops() {
-  if (FLAG_IS_CMDLINE(UseCompressedOops) && UseCompressedOops) {
+  if (FLAG_IS_SET_BY_USER(UseCompressedOops) && UseCompressedOops) {
     ThirdPartyHeapLoader::exit_with_error("-XX:+UseCompressedOops is not supported with -XX:ThirdPartyHeapPlugin=%s: its memory may lie where they cannot reach",
                                           ThirdPartyHeapPlugin);
   }
@@ -169,7 +170,7 @@ void ThirdPartyHeapArguments::check_only_collector() {
 }
 
 void ThirdPartyHeapArguments::warn_if_not_selected() {
-  if (!UseThirdPartyHeap && (FLAG_IS_CMDLINE(ThirdPartyHeapPlugin) || FLAG_IS_CMDLINE(ThirdPartyHeapOptions))) {
+  if (!UseThirdPartyHeap && (FLAG_IS_SET_BY_USER(ThirdPartyHeapPlugin) || FLAG_IS_SET_BY_USER(ThirdPartyHeapOptions))) {
     log_warning(gc)("-XX:ThirdPartyHeapPlugin and -XX:ThirdPartyHeapOptions have no effect without -XX:+UseThirdPartyHeap");
   }
 }

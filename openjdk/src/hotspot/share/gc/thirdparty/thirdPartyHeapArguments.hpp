@@ -8,6 +8,9 @@
 #include "gc/thirdparty/thirdPartyHeapPlugin.h"
 #include "jni.h"
 
+// Whether the user has set a flag: on the command line, by a variable of the environment or in a file. Ergonomics may have changed it since.
+#define FLAG_IS_SET_BY_USER(flag) (FLAG_IS_CMDLINE(flag) || (!FLAG_IS_DEFAULT(flag) && !FLAG_IS_ERGO(flag)))
+
 // Flag processing for the third-party heap: loads the plugin, hands it its
 // options, and sets the VM's flags by what it answers.
 class ThirdPartyHeapArguments : public GCArguments {

@@ -52,7 +52,6 @@ ThirdPartyHeapCollection::ThirdPartyHeapCollection(ThirdPartyHeap* heap, GCCause
     _cause(heap, cause),
     _active(),
     _service(reason(pause)),
-    _soft_refs(is_full() && heap->soft_ref_policy()->should_clear_all_soft_refs(), heap->soft_ref_policy()),
     _tracer(cause),
     _start(heap->used()),
     _metaspace_before(MetaspaceUtils::get_combined_statistics()),

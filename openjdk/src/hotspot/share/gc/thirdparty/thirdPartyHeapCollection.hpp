@@ -9,7 +9,6 @@
 #include "gc/shared/gcTraceTime.inline.hpp"
 #include "gc/shared/gcVMOperations.hpp"
 #include "gc/shared/isGCActiveMark.hpp"
-#include "gc/shared/softRefPolicy.hpp"
 #include "gc/thirdparty/thirdPartyHeapOverheadLimit.hpp"
 #include "gc/thirdparty/thirdPartyHeapPhases.hpp"
 #include "gc/thirdparty/thirdPartyHeapPlugin.h"
@@ -29,7 +28,6 @@ private:
   GCCauseSetter           _cause;
   IsGCActiveMark          _active;
   SvcGCMarker             _service;
-  ClearedAllSoftRefs      _soft_refs;
   ThirdPartyHeapTracer    _tracer;
   const ThirdPartyHeapOverheadLimit::Start _start;
   const MetaspaceCombinedStats _metaspace_before;

@@ -9,6 +9,7 @@
 #include "gc/thirdparty/thirdPartyHeapDriver.hpp"
 #include "gc/thirdparty/thirdPartyHeapLoader.hpp"
 #include "gc/thirdparty/thirdPartyHeapPhases.hpp"
+#include "gc/thirdparty/thirdPartyHeapTracer.hpp"
 #include "interpreter/oopMapCache.hpp"
 #include "runtime/atomic.hpp"
 #include "runtime/init.hpp"
@@ -48,6 +49,7 @@ ThirdPartyHeapDriver::ThirdPartyHeapDriver(ThirdPartyHeap* heap) :
     _requested_cause(GCCause::_no_gc),
     _gc_id(GCId::undefined()),
     _marking_gc_id(GCId::undefined()),
+    _marking_start(),
     _stop_requested() {
   set_name("MMTk Driver");
   if (!os::create_thread(this, os::cgc_thread)) {
@@ -167,6 +169,9 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
 
   if (pause == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
     GCIdMark id(_marking_gc_id);
+    if (_marking_start.value() != 0) {
+      ThirdPartyHeapTracer::report_concurrent_mark(_marking_start);
+    }
     collect(cause, pause);
   } else {
     GCIdMark id;
@@ -180,9 +185,12 @@ bool ThirdPartyHeapDriver::collect_at_safepoint() {
     _completed++;
     ml.notify_all();
   }
-  if (pause == THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK &&
-      ThirdPartyHeapLoader::plugin()->pause() == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK) {
-    serve_request_at_safepoint();
+  if (pause == THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK) {
+    const bool is_marked = ThirdPartyHeapLoader::plugin()->pause() == THIRD_PARTY_HEAP_PAUSE_FINAL_MARK;
+    _marking_start = is_marked ? Ticks() : Ticks::now();
+    if (is_marked) {
+      serve_request_at_safepoint();
+    }
   }
   return true;
 }

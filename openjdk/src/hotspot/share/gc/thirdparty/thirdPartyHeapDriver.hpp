@@ -60,6 +60,7 @@ private:
   GCCause::Cause  _requested_cause;   // of the next collection of the whole heap, if somebody asked for one
   volatile uint   _gc_id;             // of the collection that is going on
   uint            _marking_gc_id;     // of the last pause that was no final mark: that has the id of the initial one
+  Ticks           _marking_start;     // where marking runs beside the program: when the initial pause has ended
   Ticks           _stop_requested;    // when the worker has asked for it the last time
 
   void enable_collection();

@@ -2,10 +2,15 @@
  * SPDX-License-Identifier: GPL-2.0-only WITH Classpath-exception-2.0
  */
 #include "precompiled.hpp"
+#include "gc/shared/gcId.hpp"
 #include "gc/shared/gcName.hpp"
 #include "gc/thirdparty/thirdPartyHeap.hpp"
 #include "gc/thirdparty/thirdPartyHeapTracer.hpp"
+#include "jfr/jfrEvents.hpp"
+#include "logging/log.hpp"
 #include "memory/iterator.hpp"
+#include "runtime/timer.hpp"
+#include "utilities/ticks.hpp"
 
 ThirdPartyHeapTracer::ThirdPartyHeapTracer(GCCause::Cause cause) : GCTracer(ThirdParty), _timer() {
   _timer.register_gc_start();
@@ -27,5 +32,18 @@ void ThirdPartyHeapTracer::report_end(ThirdPartyHeap* heap, bool whole_heap) {
   if (whole_heap) {
     AlwaysTrueClosure is_alive;
     report_object_count_after_gc(&is_alive, NULL /* no HotSpot worker threads */);
+  }
+}
+
+void ThirdPartyHeapTracer::report_concurrent_mark(const Ticks& start) {
+  const Ticks end = Ticks::now();
+  log_info(gc)("Concurrent Mark %.3fms", TimeHelper::counter_to_millis((end - start).value()));
+  EventGCPhaseConcurrent event(UNTIMED);
+  if (event.should_commit()) {
+    event.set_gcId(GCId::current());
+    event.set_name("Concurrent Mark");
+    event.set_starttime(start);
+    event.set_endtime(end);
+    event.commit();
   }
 }

@@ -19,6 +19,9 @@ public:
   ThirdPartyHeapTracer(GCCause::Cause cause);
   ~ThirdPartyHeapTracer();
 
+  // What lay between the two pauses of a collection, and ends now, in the scope of its GC id.
+  static void report_concurrent_mark(const Ticks& start);
+
   GCTimer* timer() { return &_timer; }
 
   // With the world stopped, before the plugin begins.

@@ -146,7 +146,7 @@ static intx lines_of_next_cell(PhaseMacroExpand* macro, Node* cell_bytes, intx l
   if (known_bytes < 0) {
     return most;
   }
-  const intx lines = align_up((intx)known_bytes, AllocatePrefetchStepSize) / AllocatePrefetchStepSize;
+  const intx lines = ((intx)known_bytes + AllocatePrefetchStepSize - 1) / AllocatePrefetchStepSize;
   return lines <= most ? lines : 0;
 }
 

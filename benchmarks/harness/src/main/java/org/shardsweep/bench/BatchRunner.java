@@ -9,8 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * One iteration: all batches, searched by a number of new threads. Thread i of n runs the batches
- * i, i + n, i + 2n and so on, one after the other.
+ * One iteration: all batches, dealt out to a number of new threads.
  */
 public final class BatchRunner {
   private final SearchEngine engine;
@@ -32,13 +31,7 @@ public final class BatchRunner {
    * @throws Exception what the first thread to fail has failed with, an {@link Error} included
    */
   public void run() throws Exception {
-    Workers workers = new Workers("Query", threads);
-    workers.run(
-        first -> {
-          for (int batch = first; batch < batches && !workers.failed(); batch += threads) {
-            runBatch(batch);
-          }
-        });
+    new Workers("Query", threads).deal(batches, this::runBatch);
   }
 
   private void runBatch(int batch) throws IOException {

@@ -3,10 +3,10 @@ package org.shardsweep.bench;
 
 /** A number of new threads that share the work of one iteration. */
 public final class Workers {
-  /** What one of the threads does. */
+  /** A part of the work. */
   @FunctionalInterface
   public interface Work {
-    /** Does the part of the thread with this number, counted from 0. */
+    /** Does the part with this number, counted from 0. */
     void run(int number) throws Exception;
   }
 
@@ -28,7 +28,22 @@ public final class Workers {
   }
 
   /**
-   * Runs {@code work} in all threads. None of them is left when this method returns or throws.
+   * Deals out {@code parts} parts: thread i of n does the parts i, i + n, i + 2n and so on, one after
+   * the other, until a thread has failed. No thread is left when this method returns or throws.
+   *
+   * @throws Exception as {@link #run} does
+   */
+  public void deal(int parts, Work work) throws Exception {
+    run(
+        first -> {
+          for (int part = first; part < parts && !failed(); part += threads) {
+            work.run(part);
+          }
+        });
+  }
+
+  /**
+   * Runs {@code work} in all threads, with each one's number. None of them is left when this method returns or throws.
    *
    * @throws Exception what the first thread to fail has failed with, an {@link Error} included
    */

@@ -63,8 +63,7 @@ public final class IndexProgram implements Program {
       try (Directory directory = FSDirectory.open(scratch.index());
           IndexWriter writer =
               new IndexWriter(directory, new IndexWriterConfig(new StandardAnalyzer()))) {
-        Workers workers = new Workers("Indexer", setting.threads());
-        workers.run(number -> add(writer, workers, number));
+        new Workers("Indexer", setting.threads()).deal(documents(), number -> add(writer, number));
       }
     }
 
@@ -72,14 +71,12 @@ public final class IndexProgram implements Program {
       return verses.size() * setting.size().of(1, 3, 6);
     }
 
-    private void add(IndexWriter writer, Workers workers, int number) throws IOException {
-      for (int i = number; i < documents() && !workers.failed(); i += setting.threads()) {
-        Verse verse = verses.get(i % verses.size());
-        Document document = new Document();
-        document.add(new StringField(REFERENCE, verse.reference(), Field.Store.YES));
-        document.add(new TextField(TEXT, verse.text(), Field.Store.YES));
-        writer.addDocument(document);
-      }
+    private void add(IndexWriter writer, int number) throws IOException {
+      Verse verse = verses.get(number % verses.size());
+      Document document = new Document();
+      document.add(new StringField(REFERENCE, verse.reference(), Field.Store.YES));
+      document.add(new TextField(TEXT, verse.text(), Field.Store.YES));
+      writer.addDocument(document);
     }
 
     @Override

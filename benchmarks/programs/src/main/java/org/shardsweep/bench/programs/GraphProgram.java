@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 package org.shardsweep.bench.programs;
 
+import java.util.function.IntConsumer;
 import org.shardsweep.bench.Digests;
 import org.shardsweep.bench.Program;
 import org.shardsweep.bench.Workers;
@@ -80,26 +81,18 @@ public final class GraphProgram implements Program {
       }
     }
 
-    @FunctionalInterface
-    private interface Change {
-      void apply(int node);
-    }
-
-    /** Applies the change to all nodes, each thread to every so manieth block of them. */
-    private void each(Change change) throws Exception {
+    /** Applies the change to all nodes, a thread to some blocks of them. */
+    private void each(IntConsumer change) throws Exception {
       final int block = 1024;
-      Workers workers = new Workers("Walker", setting.threads());
-      workers.run(
-          first -> {
-            for (long start = (long) first * block;
-                start < number && !workers.failed();
-                start += (long) setting.threads() * block) {
-              int end = (int) Math.min(start + block, number);
-              for (int i = (int) start; i < end; i++) {
-                change.apply(i);
-              }
-            }
-          });
+      new Workers("Walker", setting.threads())
+          .deal(
+              (number - 1) / block + 1,
+              part -> {
+                int end = (int) Math.min((part + 1L) * block, number);
+                for (int i = part * block; i < end; i++) {
+                  change.accept(i);
+                }
+              });
     }
 
     private Node[] edges(int node, int round) {

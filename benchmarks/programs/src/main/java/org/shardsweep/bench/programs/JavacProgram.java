@@ -92,13 +92,7 @@ public final class JavacProgram implements Program {
 
     @Override
     public void run() throws Exception {
-      Workers workers = new Workers("Compiler", setting.threads());
-      workers.run(
-          number -> {
-            for (int i = number; i < results.length && !workers.failed(); i += setting.threads()) {
-              results[i] = compile();
-            }
-          });
+      new Workers("Compiler", setting.threads()).deal(results.length, i -> results[i] = compile());
     }
 
     /** Compiles all sources; returns the names of the classes and the digests of their bytes. */

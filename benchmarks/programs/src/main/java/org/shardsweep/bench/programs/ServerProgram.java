@@ -132,14 +132,9 @@ public final class ServerProgram implements Program {
     @Override
     public void run() throws Exception {
       long start = System.nanoTime();
-      Workers clients = new Workers("Client", setting.threads());
       try {
-        clients.run(
-            number -> {
-              for (int i = number; i < results.length && !clients.failed(); i += setting.threads()) {
-                ask(i, start + i * PERIOD_NANOS);
-              }
-            });
+        new Workers("Client", setting.threads())
+            .deal(results.length, i -> ask(i, start + i * PERIOD_NANOS));
       } catch (Exception e) {
         if (failure != null) {
           e.addSuppressed(failure);

@@ -80,13 +80,8 @@ public final class XalanProgram implements Program {
 
     @Override
     public void run() throws Exception {
-      Workers workers = new Workers("Transformer", setting.threads());
-      workers.run(
-          number -> {
-            for (int i = number; i < results.length && !workers.failed(); i += setting.threads()) {
-              results[i] = transformed(documents[i % documents.length]);
-            }
-          });
+      new Workers("Transformer", setting.threads())
+          .deal(results.length, i -> results[i] = transformed(documents[i % documents.length]));
     }
 
     /** The digest of what a document is transformed to. */

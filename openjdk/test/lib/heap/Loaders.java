@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+package heap;
+
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -6,11 +8,12 @@ import java.io.UncheckedIOException;
 /** Class loaders that define classes anew. */
 public final class Loaders {
     /** Defines some classes by itself, and leaves all others to the loader of the test. */
-    public static final class Loader extends ClassLoader {
+    public static class Loader extends ClassLoader {
         private final Class<?>[] own;
 
-        Loader(Class<?>... own) {
-            super(Loaders.class.getClassLoader());
+        /** A child of these classes' own loader. */
+        public Loader(Class<?>... own) {
+            super(own[0].getClassLoader());
             this.own = own;
         }
 
@@ -29,7 +32,7 @@ public final class Loaders {
         }
 
         /** This loader's class of that name. */
-        Class<?> load(Class<?> type) {
+        public Class<?> load(Class<?> type) {
             try {
                 return Class.forName(type.getName(), true, this);
             } catch (ClassNotFoundException e) {
@@ -38,7 +41,7 @@ public final class Loaders {
         }
 
         /** An instance of this loader's class of that name. */
-        Object make(Class<?> type) {
+        public Object make(Class<?> type) {
             try {
                 return load(type).getDeclaredConstructor().newInstance();
             } catch (ReflectiveOperationException e) {
