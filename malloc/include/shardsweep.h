@@ -25,8 +25,8 @@ size_t shardsweep_malloc_usable_size(const void *pointer);
 void shardsweep_free(void *pointer);
 
 /* A heap serves the thread that made it. Any thread may free its cells, by shardsweep_free. When the thread ends,
- * so does the heap; cells in use stay. A destructor of pthread_key_create may still end a heap of its thread, if it does so at
- * its first call. What shardsweep_realloc moves becomes a cell of the default heap. */
+ * so does the heap; cells in use stay. A destructor of pthread_key_create may still end a heap of its thread in the first round of
+ * destructors, in which those of all keys that are set are called once. What shardsweep_realloc moves becomes a cell of the default heap. */
 typedef struct shardsweep_heap shardsweep_heap;
 /* NULL if there is no memory. */
 shardsweep_heap *shardsweep_heap_new(void);

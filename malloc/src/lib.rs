@@ -41,15 +41,7 @@ unsafe impl GlobalAlloc for Shardsweep {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if layout.align() <= 8 || layout.align() == 16 && layout.size() > 8 {
-            return malloc::calloc(1, layout.size());
-        }
-        let pointer = malloc::aligned_alloc(layout.align(), layout.size());
-        if !pointer.is_null() {
-            // SAFETY: it has so many bytes.
-            unsafe { pointer.write_bytes(0, layout.size()) };
-        }
-        pointer
+        malloc::aligned_calloc(layout.align(), layout.size())
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, _: Layout) {

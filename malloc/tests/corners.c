@@ -237,6 +237,11 @@ static void realloc_every_way(void) {
       CHECK(holds(p, sizes[to], 10));
       free(p);
     }
+  // No cell is shorter than the first one.
+  const unsigned char *first = hide(malloc(1));
+  unsigned char *same = hide(realloc((void *)first, 2));
+  CHECK(same == first);
+  free(same);
   // A buffer that grows by the page, beside another.
   unsigned char *grows = NULL, *other = NULL;
   for (size_t bytes = 4096; bytes < 6 << 20; bytes += 40960) {
@@ -520,6 +525,27 @@ static void no_memory_to_shrink(void) {
     }
     free(shrinks[0]), free(shrinks[1]);
   }
+}
+
+static void *only_trims(void *unused) {
+  CHECK(sem_wait(&filled) == 0);
+  malloc_trim(0);
+  return unused;
+}
+
+// The OS has no memory for a heap of the thread that asks. What is free goes back all the same.
+static void no_memory_to_trim(void) {
+  pthread_t thread;
+  limit_memory();
+  CHECK(sem_init(&filled, 0, 0) == 0 && pthread_create(&thread, NULL, only_trims, NULL) == 0);
+  unsigned char *cell = hide(malloc(3 << 20));
+  fill(cell, 3 << 20, 1);
+  for (size_t bytes = 1 << 30; bytes >= 4096;)
+    if (mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) bytes /= 2;
+  const size_t before = resident_kib();
+  free(cell);
+  CHECK(sem_post(&filled) == 0 && pthread_join(thread, NULL) == 0);
+  CHECK(resident_kib() + 2048 < before);
 }
 
 static void *come_and_go(void *mine) {
@@ -843,6 +869,7 @@ static const struct {
              {"left-by-a-thread", no_memory_but_what_a_thread_left},
              {"no-mapping", no_mapping_to_spare},
              {"shrink", no_memory_to_shrink},
+             {"trim-without-heap", no_memory_to_trim},
              {"threads", threads_come_and_go},
              {"large-outlive-threads", large_cells_outlive_their_threads},
              {"destructors", freed_by_destructors},

@@ -48,6 +48,36 @@ fn cells_of_every_alignment_are_zeroed_and_grow() {
 }
 
 #[test]
+fn memory_that_is_zero_is_not_written() {
+    const BYTES: usize = 64 << 20;
+    let aligned = layout(BYTES, 64);
+    let mut resident = vec![0; BYTES / 4096];
+    // SAFETY: the cell has so many bytes, and there is one of `resident` for each of its pages.
+    unsafe {
+        let cell = alloc_zeroed(aligned);
+        let page = cell.map_addr(|address| address & !4095);
+        assert_eq!(libc::mincore(page.cast(), BYTES, resident.as_mut_ptr()), 0);
+        dealloc(cell, aligned);
+    }
+    let written = resident.iter().filter(|&&page| page & 1 != 0).count();
+    assert!(written < 1000, "{written} pages were written");
+}
+
+#[test]
+fn what_is_aligned_grows_inside_its_cell() {
+    for (align, most) in [(4096, 4096), (16384, 65536)] {
+        let small = layout(10, align);
+        // SAFETY: the cell is in use until it is freed, with the size it has last.
+        unsafe {
+            let cell = alloc(small);
+            assert_eq!(realloc(cell, small, 20), cell);
+            assert_eq!(realloc(cell, layout(20, align), most), cell);
+            dealloc(cell, layout(most, align));
+        }
+    }
+}
+
+#[test]
 fn boxes_and_vectors_are_ours() {
     let (one, many) = (Box::new(7), vec![1u8; 100]);
     // SAFETY: both are in use, and the heap is this thread's.

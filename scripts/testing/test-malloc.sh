@@ -49,12 +49,15 @@ cases() {
 }
 
 corner_cases() {
-  local names name
+  local names name said
   names=$(cases "$WORK/corners")
   for name in $names; do
     preloaded "$WORK/corners" "$name" || die "corner case $name does not hold"
   done
   say "corner cases hold: $(xargs <<<"$names")"
+  # A heap that begins late is of a thread that was counted.
+  said=$(SHARDSWEEP_SHOW_STATS=1 preloaded "$WORK/corners" late-destructors 2>&1)
+  [[ $said == *"threads 2001"$'\n'* ]] || die "of 2001 threads these are counted: $(grep threads <<<"$said")"
 }
 
 # Operators new, in a C++ program and in a C program with a C++ plugin.

@@ -47,9 +47,7 @@ fn note(block: &Block, abandoned: bool) {
     if release::is_huge(block) {
         return;
     }
-    let start = Chunk::start_of(block.start.get());
-    // SAFETY: the header of a block is in its chunk, which stays.
-    let chunk = unsafe { Chunk::at(start) };
+    let chunk = Chunk::of(block);
     let slot = Chunk::slot(block.first_page.get() as usize);
     let bin = block.bin.get();
     let of_bin = ARENA.abandoned.get(bin as usize);

@@ -2,7 +2,7 @@
 //! The functions of C's `malloc` family, without its names and its `errno`: null says that the OS has no memory.
 
 use super::block::Block;
-use super::chunk::block_of;
+use super::chunk::{block_of, MIN_BLOCK_PAGES};
 use super::heap::Heap;
 use super::{large, options, os, release, secure, sizes, thread};
 use crate::config::{CHUNK_BYTES, PAGE_BYTES};
@@ -53,22 +53,24 @@ pub unsafe fn heap_calloc(heap: &Heap, count: usize, size: usize) -> *mut u8 {
     let Some(bytes) = count.checked_mul(size) else {
         return null_mut();
     };
-    let cell = heap.allocate(bytes);
-    if cell == 0 {
-        return null_mut();
-    }
-    let pointer = with_exposed_provenance_mut::<u8>(cell);
-    if bytes <= sizes::MAX_BINNED_BYTES || !is_zero(cell) {
-        // SAFETY: the cell has so many bytes.
-        unsafe { pointer.write_bytes(0, bytes) };
-    }
-    pointer
+    // SAFETY: promised by the caller; the cell was just allocated.
+    unsafe { zeroed(heap_malloc(heap, bytes), bytes) }
 }
 
-/// Whether nothing was ever written to the cell, which is a block of its own.
-fn is_zero(cell: usize) -> bool {
-    // SAFETY: it was just allocated.
-    unsafe { block_of(cell) }.fresh.get()
+/// Makes the first `bytes` bytes of a cell zero, unless nothing was ever written to it: only one that is a block of its own is known to be
+/// such. Null stays null.
+///
+/// # Safety
+/// The cell has so many bytes, and was just allocated for them.
+unsafe fn zeroed(cell: *mut u8, bytes: usize) -> *mut u8 {
+    // SAFETY: promised by the caller.
+    let is_fresh =
+        || bytes > sizes::MAX_BINNED_BYTES && unsafe { block_of(cell.addr()) }.fresh.get();
+    if !cell.is_null() && !is_fresh() {
+        // SAFETY: promised by the caller.
+        unsafe { cell.write_bytes(0, bytes) };
+    }
+    cell
 }
 
 /// Frees what one of these functions returned; null is nothing to free.
@@ -101,6 +103,12 @@ pub unsafe fn usable_size(pointer: *const u8) -> usize {
 pub fn aligned_alloc(align: usize, size: usize) -> *mut u8 {
     // SAFETY: as in `malloc`.
     unsafe { heap_aligned_alloc(&*thread::default_heap(), align, size) }
+}
+
+/// As [`aligned_alloc`] of bytes that are zero.
+pub fn aligned_calloc(align: usize, size: usize) -> *mut u8 {
+    // SAFETY: the cell was just allocated.
+    unsafe { zeroed(aligned_alloc(align, size), size) }
 }
 
 /// As [`aligned_alloc`], in a heap.
@@ -152,7 +160,7 @@ pub unsafe fn aligned_realloc(pointer: *mut u8, align: usize, size: usize) -> *m
     // SAFETY: promised by the caller.
     let usable = unsafe { usable_size(pointer) };
     // SAFETY: promised by the caller.
-    if unsafe { resize_in_place(pointer, usable, size) } {
+    if unsafe { resize_in_place(pointer, usable, align, size) } {
         return pointer;
     }
     let new = alloc_to_move(align, usable, size);
@@ -169,7 +177,7 @@ pub unsafe fn aligned_realloc(pointer: *mut u8, align: usize, size: usize) -> *m
 }
 
 /// A cell of `size` bytes for what is in one of `usable`. Huge ones that grow in steps would each be copied again and again, and in secure
-/// mode all that are a block each: room that is not touched costs addresses alone.
+/// mode all that are a block each. Room that is not touched costs no memory, but addresses, which the kernel may count.
 fn alloc_to_move(align: usize, usable: usize, size: usize) -> *mut u8 {
     let least = if secure::ON {
         sizes::MAX_BINNED_BYTES + 1
@@ -187,8 +195,14 @@ fn alloc_to_move(align: usize, usable: usize, size: usize) -> *mut u8 {
 
 /// Whether `size` bytes are well kept where they are. The memory behind them goes back to the OS where it is [`TRIM_BYTES`] or more, and
 /// more than the room that [`alloc_to_move`] leaves: what grows inside that makes no call of the OS at each step.
-unsafe fn resize_in_place(pointer: *mut u8, usable: usize, size: usize) -> bool {
-    if size <= usable && size >= usable / 2 {
+unsafe fn resize_in_place(pointer: *mut u8, usable: usize, align: usize, size: usize) -> bool {
+    // Elsewhere no shorter cell is at such a multiple.
+    let least = if align <= PAGE_BYTES {
+        align
+    } else {
+        MIN_BLOCK_PAGES * PAGE_BYTES
+    };
+    if size <= usable && size.max(least) >= usable / 2 {
         let rest = (pointer.addr() + size).next_multiple_of(PAGE_BYTES);
         // Cells are whole pages, so the room may be up to a page longer.
         let room = usable / (ROOM_FRACTION + 1) + PAGE_BYTES;

@@ -234,6 +234,7 @@ impl Arena {
             {
                 let (start, bytes) = chunk.block_pages();
                 if os::unmap(start, bytes) {
+                    chunk.guards.forget();
                     chunk.parked.store(true, Release);
                     self.parked.fetch_add(1, Relaxed);
                 } else {
@@ -252,7 +253,6 @@ impl Arena {
         let mut chunks = (0..self.len()).filter_map(|index| self.chunk(index));
         let chunk = chunks.find(|chunk| Self::map_parked(chunk))?;
         self.parked.fetch_sub(1, Relaxed);
-        chunk.guards.forget();
         Some(chunk)
     }
 
@@ -272,8 +272,7 @@ impl Arena {
     /// Gives the pages of a block back that nobody has a cell of.
     pub fn give(&self, block: &Block) {
         self.counters.bin(block).blocks.fetch_sub(1, Relaxed);
-        // SAFETY: a block lies in its chunk.
-        let chunk = unsafe { Chunk::at(Chunk::start_of(block.start.get() + 1)) };
+        let chunk = Chunk::of(block);
         let start = block.first_page.get() as usize;
         let end = start + block.pages.get() as usize;
         let touched = if block.fresh.get() && !block.is_single() {

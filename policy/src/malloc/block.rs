@@ -9,6 +9,7 @@ use super::cell;
 use super::heap::Heap;
 use super::secure::{self, Secret, Wrong, GUARD_PAGES};
 use super::shown::{ShownU32, ShownU8, ShownUsize};
+use super::thread;
 use crate::config::PAGE_BYTES;
 use crate::prefetch::prefetch;
 use crate::thread_free::{Freed, ThreadFree};
@@ -125,6 +126,11 @@ impl Block {
     #[inline(always)]
     pub(crate) fn owner(&self) -> usize {
         self.owner.load(Relaxed) & !FULL
+    }
+
+    /// Whether the calling thread owns the block.
+    pub(crate) fn is_mine(&self) -> bool {
+        self.owner() == thread::default_heap().addr()
     }
 
     pub(crate) fn is_full_listed(&self) -> bool {

@@ -45,8 +45,7 @@ pub(crate) struct Chunk {
     pub parked: AtomicBool,
     /// Number of the chunk in the arena.
     pub index: Cell<usize>,
-    /// Of a huge chunk the whole mapping, which may begin below it; otherwise 0 bytes.
-    pub mapping: Cell<usize>,
+    /// Of a huge chunk the bytes of its mapping; otherwise 0.
     pub mapping_bytes: Cell<usize>,
     blocks: [Block; SLOTS],
 }
@@ -63,6 +62,12 @@ impl Chunk {
     pub unsafe fn at(start: usize) -> &'static Chunk {
         // SAFETY: promised by the caller; zero is a valid chunk.
         unsafe { &*with_exposed_provenance::<Chunk>(start) }
+    }
+
+    /// The chunk that the block is in.
+    pub fn of(block: &Block) -> &'static Chunk {
+        // SAFETY: a block lies in its chunk, which stays as long as anybody has the block.
+        unsafe { Chunk::at(Chunk::start_of(block.start.get())) }
     }
 
     /// The chunk comes into use.

@@ -322,8 +322,16 @@ impl Heap {
 
     /// Makes a block of a bin the first one.
     pub(crate) fn push_front(&self, block: &Block) {
-        self.queues[block.bin.get() as usize].push_front(block);
-        self.first_changed(Bin::from_index(block.bin.get() as usize));
+        let bin = Bin::from_index(block.bin.get() as usize);
+        self.queues[bin.index()].push_front(block);
+        self.first_changed(bin);
+    }
+
+    /// Makes a block of a bin the last one.
+    fn push_back(&self, block: &Block) {
+        let bin = Bin::from_index(block.bin.get() as usize);
+        self.queues[bin.index()].push_back(block);
+        self.first_changed(bin);
     }
 
     /// Says in the table of sizes which block of the bin is the first.
@@ -359,9 +367,7 @@ impl Heap {
         block.set_full_listed(false);
         // Where a free is being delayed, that is the state in the end.
         block.thread_free.set_delayed(false);
-        let bin = Bin::from_index(block.bin.get() as usize);
-        self.queues[bin.index()].push_back(block);
-        self.first_changed(bin);
+        self.push_back(block);
     }
 
     /// Whether there are two blocks or more that may have free cells of the bin.
@@ -523,9 +529,7 @@ impl Heap {
         if block.bin.get() == SINGLE {
             self.push_full(block);
         } else {
-            let bin = Bin::from_index(block.bin.get() as usize);
-            self.queues[bin.index()].push_back(block);
-            self.first_changed(bin);
+            self.push_back(block);
         }
     }
 

@@ -84,15 +84,15 @@ fn unlist(heap: &'static Heap) -> &'static Heap {
 
 /// Collects all heaps of the calling thread, as [`Heap::collect`].
 pub fn collect(force: bool) {
-    let Some(default) = thread::current() else {
-        return;
-    };
-    if force {
-        // Once, and before: it may end heaps.
-        default.call_deferred_free(true);
+    if let Some(default) = thread::current() {
+        if force {
+            // Once, and before: it may end heaps.
+            default.call_deferred_free(true);
+        }
+        default.collect_all();
     }
-    default.collect_all();
     if force {
+        // Also where the OS has no memory for a heap: this may be what is missing.
         ARENA.reset();
     }
 }

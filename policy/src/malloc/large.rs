@@ -12,12 +12,17 @@ use super::{os, release};
 use crate::config::{CHUNK_BYTES, PAGE_BYTES};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+/// Bytes of the pages that a cell of `bytes` needs.
+fn page_bytes(bytes: usize) -> Option<usize> {
+    bytes.checked_next_multiple_of(PAGE_BYTES)
+}
+
 /// A cell of at least `size` bytes at a multiple of `align`, a power of two. 0 if the OS has no memory.
 pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
     let least = MIN_BLOCK_PAGES * PAGE_BYTES;
     // For what no program has addresses for, nothing need be given up.
     let has_addresses = |&bytes: &usize| (bytes | align) >> LOG_ADDRESSES == 0;
-    let bytes = release::page_bytes(size.max(least)).filter(has_addresses);
+    let bytes = page_bytes(size.max(least)).filter(has_addresses);
     let find = |bytes| in_chunk(bytes, align).or_else(|| huge(bytes, align));
     let block = bytes.and_then(|bytes| {
         find(bytes).or_else(|| {
@@ -71,7 +76,6 @@ fn huge(bytes: usize, align: usize) -> Option<&'static Block> {
     };
     // SAFETY: the memory is mapped and zero.
     let chunk = unsafe { Chunk::at(header) };
-    chunk.mapping.set(header);
     chunk.mapping_bytes.set(mapped);
     let block = chunk.block(0);
     block.init(SINGLE, bytes, start, 0..0);
@@ -90,11 +94,10 @@ pub(crate) fn resize_in_place(block: &Block, size: usize) -> bool {
         // The guard page is in the way.
         return false;
     }
-    let Some(bytes) = release::page_bytes(size.max(MIN_BLOCK_PAGES * PAGE_BYTES)) else {
+    let Some(bytes) = page_bytes(size.max(MIN_BLOCK_PAGES * PAGE_BYTES)) else {
         return false;
     };
-    // SAFETY: the header of a block is in its chunk.
-    let chunk = unsafe { Chunk::at(Chunk::start_of(block.start.get())) };
+    let chunk = Chunk::of(block);
     let resized = if release::is_huge(block) {
         resize_mapping(chunk, block, bytes)
     } else {
@@ -107,11 +110,11 @@ pub(crate) fn resize_in_place(block: &Block, size: usize) -> bool {
 }
 
 fn resize_mapping(chunk: &Chunk, block: &Block, bytes: usize) -> bool {
-    let Some(mapped) = bytes.checked_add(block.start.get() - chunk.mapping.get()) else {
+    let Some(mapped) = bytes.checked_add(block.start.get() - chunk.start()) else {
         return false;
     };
     let resized = mapped <= isize::MAX as usize
-        && os::resize(chunk.mapping.get(), chunk.mapping_bytes.get(), mapped);
+        && os::resize(chunk.start(), chunk.mapping_bytes.get(), mapped);
     if resized {
         chunk.mapping_bytes.set(mapped);
     }
@@ -121,13 +124,12 @@ fn resize_mapping(chunk: &Chunk, block: &Block, bytes: usize) -> bool {
 /// Unmaps a huge cell that another thread than the owner frees, but for its first page, in which it is linked. False where the OS
 /// has no mapping to spare. The owner keeps off the block until that thread has put the cell on the list of delayed frees.
 pub(crate) fn unmap_freed(block: &Block, cell: usize) -> bool {
-    // SAFETY: the header of a block is in its chunk.
-    let chunk = unsafe { Chunk::at(Chunk::start_of(block.start.get())) };
+    let chunk = Chunk::of(block);
     let (mapping_bytes, cell_bytes) = (chunk.mapping_bytes.get(), block.cell_bytes.get());
-    let end = chunk.mapping.get() + mapping_bytes;
+    let end = chunk.start() + mapping_bytes;
     let from = (cell & !(PAGE_BYTES - 1)) + PAGE_BYTES;
     // Before it is unmapped: the child of a fork meanwhile must not unmap what others have mapped there since.
-    chunk.mapping_bytes.set(from - chunk.mapping.get());
+    chunk.mapping_bytes.set(from - chunk.start());
     block.cell_bytes.set(from - cell);
     let unmapped = os::unmap(from, end - from);
     if !unmapped {

@@ -58,8 +58,8 @@ pub mod statistics;
 mod thread;
 
 pub use api::{
-    aligned_alloc, aligned_realloc, calloc, free, heap_aligned_alloc, heap_calloc, heap_malloc,
-    malloc, malloc_at_once, realloc, usable_size,
+    aligned_alloc, aligned_calloc, aligned_realloc, calloc, free, heap_aligned_alloc, heap_calloc,
+    heap_malloc, malloc, malloc_at_once, realloc, usable_size,
 };
 pub use deferred_free::{set_deferred_free, DeferredFree};
 pub use heap::Heap;

@@ -5,7 +5,6 @@ use super::arena::ARENA;
 use super::block::Block;
 use super::chunk::{block_of, Chunk};
 use super::{abandoned, cell, large, options, os, secure, thread};
-use crate::config::PAGE_BYTES;
 use crate::thread_free::Pushed;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -46,7 +45,7 @@ fn fell_empty(block: &Block) {
 #[cold]
 #[inline(never)]
 fn free_elsewhere(block: &'static Block, cell: usize) {
-    if block.owner() != thread::default_heap().addr() {
+    if !block.is_mine() {
         return free_of_other(block, cell);
     }
     if secure::ON {
@@ -104,18 +103,16 @@ pub(crate) fn destroy(block: &Block) {
     block.show_used();
     block.owner.store(0, Relaxed);
     block.secret.set_area(0);
-    let start = Chunk::start_of(block.start.get());
-    // SAFETY: the header of a block is in its chunk.
-    let chunk = unsafe { Chunk::at(start) };
+    let chunk = Chunk::of(block);
     if chunk.mapping_bytes.get() == 0 {
         ARENA.give(block);
     } else {
         ARENA.counters.huge_now.fetch_sub(1, Relaxed);
+        let (start, bytes) = (chunk.start(), chunk.mapping_bytes.get());
         secure::chunk_ends(start);
-        let (mapping, bytes) = (chunk.mapping.get(), chunk.mapping_bytes.get());
         // Where that would make two mappings of one and the kernel has none to spare, the addresses are lost.
-        if !os::unmap(mapping, bytes) {
-            os::reset(mapping, bytes);
+        if !os::unmap(start, bytes) {
+            os::reset(start, bytes);
         }
     }
 }
@@ -123,9 +120,4 @@ pub(crate) fn destroy(block: &Block) {
 /// Whether the block is the one cell of a huge chunk.
 pub(crate) fn is_huge(block: &Block) -> bool {
     block.is_single() && block.pages.get() == 0
-}
-
-/// Bytes of the pages that a cell of `bytes` needs, if it is a block of its own.
-pub(crate) fn page_bytes(bytes: usize) -> Option<usize> {
-    bytes.checked_next_multiple_of(PAGE_BYTES)
 }

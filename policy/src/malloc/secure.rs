@@ -22,7 +22,7 @@
 use super::block::Block;
 use super::cell;
 use super::chunk::{block_of, Chunk, LOG_ADDRESSES};
-use super::{os, statistics, thread};
+use super::{os, statistics};
 use crate::config::{LOG_CHUNK_BYTES, PAGE_BYTES};
 use crate::pages::CHUNK_PAGES;
 use crate::thread_free::DelayedFree;
@@ -257,7 +257,7 @@ pub(crate) fn check(address: usize) {
         no_cell(block, address);
     }
     // A block of one cell is on the full list: another thread that frees the cell ends this state.
-    if block.is_single() && is_mine(block) && !block.thread_free.is_delayed() {
+    if block.is_single() && block.is_mine() && !block.thread_free.is_delayed() {
         die(Wrong::DoubleFree, address);
     }
     // SAFETY: it is a cell's first word. Of one that is in use another thread may be writing it: its size alone may be asked for.
@@ -296,13 +296,9 @@ fn no_cell(block: &Block, address: usize) -> ! {
 /// random bits, have written such a word.
 #[cold]
 fn maybe_free(block: &Block, address: usize) {
-    if !is_mine(block) || block.is_free(address) {
+    if !block.is_mine() || block.is_free(address) {
         die(Wrong::DoubleFree, address);
     }
-}
-
-fn is_mine(block: &Block) -> bool {
-    block.owner() == thread::default_heap().addr()
 }
 
 /// Makes the first word of a cell of another thread's block that is freed a hidden link, and ends the program unless it was a cell in
@@ -422,7 +418,7 @@ impl Guards {
         true
     }
 
-    /// The chunk was mapped anew.
+    /// The pages of the chunk were unmapped.
     pub fn forget(&self) {
         for word in &self.0 {
             GUARDS.fetch_sub(word.swap(0, Relaxed).count_ones() as usize, Relaxed);

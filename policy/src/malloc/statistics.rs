@@ -3,7 +3,7 @@
 
 use super::arena::ARENA;
 use super::block::Block;
-use super::{os, thread};
+use super::os;
 use crate::config::PAGE_BYTES;
 use crate::size_class::{CELL_BYTES_BY_BIN, MAX_BINS};
 use std::fmt::Write;
@@ -99,7 +99,7 @@ fn counted(index: usize) -> BinStatistics {
 /// Adds the cells of the block to its bin.
 fn add(bins: &mut [BinStatistics; MAX_BINS + 1], block: &Block) {
     let owner = block.owner();
-    let used = if owner != 0 && owner == thread::default_heap().addr() {
+    let used = if owner != 0 && block.is_mine() {
         block.used.get()
     } else {
         block.shown_used.get()

@@ -103,10 +103,12 @@ fn start() -> Option<&'static Heap> {
     // The key's functions allocate: from here on, they have a heap.
     slot::set(heap);
     if std::ptr::eq(exit_key::get(), &raw const EMPTY_HEAP) {
+        // The thread had one, which has ended.
         heap.ends_put_off.set(PUT_OFF);
+    } else {
+        ARENA.counters.threads.fetch_add(1, Relaxed);
     }
     exit_key::set(heap);
-    ARENA.counters.threads.fetch_add(1, Relaxed);
     Some(heap)
 }
 
