@@ -17,6 +17,11 @@ unset JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH
 # forget_mmtk_options: unsets the caller's variables MMTK_*, which change the plan and what it does. Sweeps alone record them.
 forget_mmtk_options() { unset "${!MMTK_@}"; }
 
+# forget_malloc_options: unsets the caller's variables that change what a malloc does.
+forget_malloc_options() {
+  unset SHARDSWEEP_RESET_DELAY SHARDSWEEP_SHOW_STATS GLIBC_TUNABLES "${!MALLOC_@}" "${!MIMALLOC_@}" "${!TCMALLOC_@}" "${!TBB_MALLOC_@}"
+}
+
 say() { printf '%s: %s\n' "$(basename "$0" .sh)" "$*"; }
 
 die() {
@@ -116,8 +121,14 @@ need_packages() {
 lock_file() {
   exec {LOCK_FD}>"$1"
   flock -n "$LOCK_FD" && return
-  say "waiting for another build that holds $1" >&2
+  say "waiting for another process that holds $1" >&2
   flock "$LOCK_FD"
+}
+
+# lock_or_die FILE MESSAGE: holds that lock until the script ends; dies with the message if another process holds it.
+lock_or_die() {
+  exec {LOCK_FD}>"$1"
+  flock -n "$LOCK_FD" || die "$2"
 }
 
 # lock NAME: holds the named lock of the cache until the script ends, so that two builds never share a directory.
@@ -130,7 +141,7 @@ lock() {
 # the code. `revision` of shardsweep/machine.py says the same where there is Python.
 source_revision() {
   local revision new
-  revision=$(git -C "$ROOT" rev-parse HEAD 2>/dev/null) || { echo "no commit"; return; }
+  revision=$(git -C "$ROOT" rev-parse HEAD 2>/dev/null) || { echo unknown; return; }
   # Patches and sources are taken by pattern, in a commit or not.
   new=$(git -C "$ROOT" ls-files --others --exclude-standard -- benchmarks configs malloc mmtk openjdk policy)
   [[ ! $new ]] && git -C "$ROOT" diff --quiet HEAD -- . ':!results' ':!README.md' || revision+=-dirty

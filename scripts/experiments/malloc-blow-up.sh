@@ -9,6 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
+forget_malloc_options
 
 PROGRAM=$OUT/malloc/bench/blow-up
 PARTIAL=$OUT/malloc/blow-up

@@ -9,6 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
 source ./malloc-libraries.sh
+forget_malloc_options
 
 PAIRS=100000
 

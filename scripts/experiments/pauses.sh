@@ -6,6 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 source ../lib.sh
+forget_mmtk_options
 
 JDK=$OUT/jdk
 need_benchmark "$JDK"

@@ -31,14 +31,6 @@ find_python() {
 # complete STAMP WANTED: whether the stamp has that text, and the environment works.
 complete() { [[ -f $1 && $(<"$1") == "$2" ]] && "$venv/bin/python" -c '' 2>/dev/null; }
 
-# try COMMAND...: runs it with its output in the log; dies if it fails.
-try() {
-    if ! "$@" >"$log" 2>&1; then
-        tail -n 5 "$log" >&2
-        die "installation failed; the whole log is $log"
-    fi
-}
-
 # install LOCK: installs the packages that a lock file pins.
 install() { "$venv/bin/pip" install --disable-pip-version-check --require-hashes -r "$home/$1"; }
 
@@ -56,8 +48,7 @@ wanted=$(
 )
 
 mkdir -p "$OUT"
-exec 9>"$OUT/.venv.lock"
-flock 9
+lock_file "$OUT/.venv.lock"
 # A stamp is written last: an interrupted installation has none and is done again.
 if ! complete "$stamp" "$wanted"; then
     say "installing the pinned Python packages into build/venv"
@@ -67,14 +58,14 @@ if ! complete "$stamp" "$wanted"; then
         python=$(find_python) || die "no Python 3.11 with venv: point PYTHON at one"
     }
     rm -rf "$venv"
-    try make_base
+    run_logged "$log" make_base
     printf '%s\n' "$wanted" >"$stamp"
 fi
 if [[ $extra ]]; then
     pinned=$(sha256sum <"$home/cluster.lock")
     if ! complete "$stamp-cluster" "$pinned"; then
         say "installing the pinned packages for clusters into build/venv"
-        try install cluster.lock
+        run_logged "$log" install cluster.lock
         printf '%s\n' "$pinned" >"$stamp-cluster"
     fi
 fi

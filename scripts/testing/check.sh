@@ -9,6 +9,9 @@ forget_mmtk_options
 CHECKS=0
 FAILURES=0
 
+# need_build_and_plan TEXT: dies unless it names a build and a plan, as ms-64k:MarkSweep.
+need_build_and_plan() { [[ $1 == *:* ]] || die "$1 is not a build and a plan, as ms-64k:MarkSweep"; }
+
 # check NAME COMMAND...: passes if the command does.
 check() {
   local name=$1 output

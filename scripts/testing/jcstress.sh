@@ -22,7 +22,7 @@ TO=${TO:-$OUT/jcstress}
 need_jdk "$JDK"
 (($#)) || set -- ms-64k:{MarkSweep,StickyMarkSweep,ConcurrentMarkSweep} stock:{GenImmix,ConcurrentImmix}
 for run in "$@"; do
-  [[ $run == *:* ]] || die "$run is not a build and a plan, as ms-64k:MarkSweep"
+  need_build_and_plan "$run"
   need_plugin "$JDK" "${run%:*}"
 done
 ../experiments/venv.sh

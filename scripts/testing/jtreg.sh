@@ -95,8 +95,7 @@ main() {
   check_input
   need_packages jtreg7 gcc g++ libc6-dev libnuma1
   mkdir -p "$OUT/jtreg"
-  exec {RUN_FD}>"$RUN.lock"
-  flock -n "$RUN_FD" || die "another run writes to ${RUN#"$ROOT"/}: wait for it, or choose another plan or plugin"
+  lock_or_die "$RUN.lock" "another run writes to ${RUN#"$ROOT"/}: wait for it, or choose another plan or plugin"
   mapfile -t excludes < <(problem_lists | sed 's/^/-exclude:/')
   if [[ ${TESTS:-} == jdk ]]; then run_pieces jdk; else run_selected; fi
 }

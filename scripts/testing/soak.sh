@@ -31,8 +31,7 @@ need_benchmark "$JDK"
 # Before the results of an earlier run go.
 "$JDK/bin/java" "-Xmx${HEAP}m" "${OPTIONS[@]}" -version >/dev/null || die "the JVM does not start with these options: ${OPTIONS[*]}"
 mkdir -p "$OUT/soak"
-exec {SOAK_FD}>"$TO.lock"
-flock -n "$SOAK_FD" || die "another soak writes to ${TO#"$ROOT"/}: wait for it, or choose another plugin, plan or heap"
+lock_or_die "$TO.lock" "another soak writes to ${TO#"$ROOT"/}: wait for it, or choose another plugin, plan or heap"
 rm -rf "$TO"
 mkdir -p "$TO/classes"
 "$JDK/bin/javac" -cp "$OUT/lusearch.jar" -d "$TO/classes" soak/Soak.java

@@ -52,7 +52,7 @@ COMMAND+="${DEBUG:+ DEBUG=$DEBUG} scripts/testing/stress.sh $RUNS"
   die "HEAP ($HEAP) and TIMEOUT ($TIMEOUT) have to be whole numbers from 1, ENOUGH ($ENOUGH) and ENOUGH_PER_THREAD ($ENOUGH_PER_THREAD) from 0"
 need_benchmark "$JDK"
 for run in "${PLANS[@]}"; do
-  [[ $run == *:* ]] || die "$run is not a build and a plan, as ms-64k:MarkSweep"
+  need_build_and_plan "$run"
   # The build may be a path.
   [[ -e ${run%:*} ]] || need_plugin "$JDK" "${run%:*}"
   "$JDK/bin/java" -XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=${run%:*}" "-XX:ThirdPartyHeapOptions=plan=${run##*:}" \

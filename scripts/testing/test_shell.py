@@ -41,7 +41,7 @@ class Shell(unittest.TestCase):
             self.assertRegex(bash(ask, folder).stdout, r"^[0-9a-f]{40}-dirty\n$")
         with tempfile.TemporaryDirectory() as name:
             lib = HERE.parent / "lib.sh"
-            self.assertEqual(bash(f"source {lib}; ROOT={name}; source_revision", Path(name)).stdout, "no commit\n")
+            self.assertEqual(bash(f"source {lib}; ROOT={name}; source_revision", Path(name)).stdout, "unknown\n")
 
     def test_runs_are_kept_where_machine_commit_and_command_are_the_same(self):
         with tempfile.TemporaryDirectory() as name:

@@ -5,7 +5,6 @@ A JVMTI agent counts every object of a run. An iteration's are those of a run wi
 run without it: what starting and warming up allocate is in both.
 """
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +13,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
+from shardsweep import catalog
 from shardsweep.errors import UserError, last_said
 from shardsweep.files import read_yaml
 from shardsweep.tables import Table
@@ -63,7 +63,12 @@ def count(java: Path, agent: Path, jar: Path, arguments: list[str], folder: Path
     histogram.unlink(missing_ok=True)
     command = [java, f"-agentpath:{agent}={histogram}", *JAVA_FLAGS, *flags, "-jar", jar, *arguments]
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"}
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**catalog.plain_environment(), "LC_ALL": "C.UTF-8"},
     )
     if done.returncode != 0 or not histogram.is_file():
         said = last_said(done.stdout + done.stderr)

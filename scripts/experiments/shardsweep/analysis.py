@@ -345,15 +345,15 @@ def agree(low: float, high: float) -> bool:
 def repeat_spread(minheaps: pd.DataFrame) -> pd.DataFrame:
     """Smallest, median and largest minheap of each point that was measured more than once, and whether they agree.
 
-    They agree in the sense of `agree`.
+    They agree in the sense of `agree`. A search without a minheap counts as in `median_minheap`, and agrees with no other.
     """
     rows = []
-    for key, group in minheaps.dropna(subset=["value"]).groupby(MINHEAP_POINT, sort=False, dropna=False):
+    for key, group in minheaps.groupby(MINHEAP_POINT, sort=False, dropna=False):
         values = group["value"].astype(float)
-        if len(values) < 2:
+        if len(values) < 2 or values.isna().all():
             continue
-        low, high = values.min(), values.max()
-        rows.append((*key, low, values.median(), high, len(values), agree(low, high)))
+        low, high = values.min(), values.max(skipna=False)
+        rows.append((*key, low, median_minheap(values), high, len(values), agree(low, high)))
     return pd.DataFrame(rows, columns=[*MINHEAP_POINT, "smallest", "median", "largest", "repeats", "agree"])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from shardsweep import allocations, catalog, lifetimes, machine, published, tables
+from shardsweep import allocations, lifetimes, machine, published, tables
 from shardsweep.allocations import Sizes
 from shardsweep.errors import UserError
 from shardsweep.files import replaced
@@ -43,10 +43,8 @@ _COLUMNS = ("objects", "bytes")
 def measure(results: Path, jdk: Path, jar: Path) -> Path:
     """Replaces the folder in `results` by what a JDK and our jar allocate and keep. Raises UserError where a run does not pass,
     or plugin or JVM are of no commit."""
-    for what, revision in zip(("the plugin ms-64k", "the JVM"), catalog.revisions(jdk, "ms-64k"), strict=True):
-        machine.check_committed(what, revision)
     with replaced(results / FOLDER) as new:
-        machine.record_here(new / MACHINE, jdk, "ms-64k", COMMAND)
+        machine.record_here(new / MACHINE, jdk, ["ms-64k"], COMMAND, committed=True)
         pd.concat(_count(jdk, jar)).to_csv(new / ALLOCATIONS, index=False)
         pd.concat(_live(jdk / "bin" / "java", jar)).to_csv(new / LIFETIMES, index=False)
     return results / FOLDER

@@ -180,7 +180,7 @@ class Results:
         found = estimate(data, claim, build) if data else None
         if found is None:
             return Answer(key, text, claim.digits)
-        rows = data.rows(claim, claim.metric)
+        rows = data.told_by(claim)
         used = rows[rows["build"].isin([build, claim.baseline])]
         measured = used[["build", "commit"]].dropna().itertuples(index=False, name=None)
         source = Source(
@@ -213,7 +213,7 @@ class Results:
         if not data:
             return ""
         rows = data.table[(data.table["metric"] == "minheap") & (data.table["build"] == build)]
-        return tables.number(rows.loc[rows["threads"] == threads, "value"].median(), 0)
+        return tables.number(analysis.median_minheap(rows.loc[rows["threads"] == threads, "value"]), 0)
 
     def source(self, *claims: str) -> Source | None:
         """Where the numbers of all builds of some claims are from, which are of one data set; None where there is no

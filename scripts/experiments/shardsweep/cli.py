@@ -23,9 +23,9 @@ examples:
   shardsweep sweep --preset full --suite dacapobach    and on DaCapo's
   shardsweep builds                         what can be measured, and what is not built yet
   shardsweep minheap --builds ms-64k,ms-4k --threads 1,24,48
-  shardsweep perf --builds ms-64k,ms-4k --baseline ms-4k --heaps 50,100,200
+  shardsweep perf --builds ms-64k,ms-4k --baseline ms-4k --threads 24 --heaps 50,100,200
   shardsweep report build/sweeps/FOLDER     tables, plots and page again, also of an unfinished sweep
-  shardsweep report results/archive/minheap the page of a recorded measurement
+  shardsweep report results/minheap         the page of a recorded measurement
   shardsweep repeat FOLDER FOLDER           do two runs of the same grid agree?
 
 a sweep's folder holds:

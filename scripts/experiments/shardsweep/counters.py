@@ -122,7 +122,12 @@ def _run(heap: int, arguments: list, folder: Path, traced: tuple[str, ...], miss
     log, trace = folder / "log", folder / TRACE
     with log.open("w") as output:
         process = subprocess.Popen(
-            list(map(str, command)), stdout=output, stderr=subprocess.STDOUT, cwd=folder, process_group=0
+            list(map(str, command)),
+            env=catalog.plain_environment(),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            process_group=0,
         )
     status, faults = _end(process)
     called = re.findall(r"\b(\w+)\(", trace.read_text()) if traced and trace.exists() else []

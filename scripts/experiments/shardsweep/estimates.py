@@ -161,6 +161,13 @@ class DataSet:
         chosen = self.cells(claim, self.minheaps if metric == "minheap" else self.timed)
         return chosen[chosen["metric"] == metric].dropna(subset=["value"])
 
+    def told_by(self, claim: Claim) -> pd.DataFrame:
+        """The rows that a claim's estimates are made of, of all builds. All searches and runs tell of a minheap."""
+        if claim.measure not in SEARCHED:
+            return self.rows(claim, claim.metric)
+        metric = self.table["metric"]
+        return self.cells(claim, self.table[(metric == "minheap") | metric.str.startswith("trial.")])
+
     def without(self, claim: Claim) -> list[str]:
         """A sentence about the JVMs of a claim that have no value of its metric; none where each has one."""
         rows = self.cells(claim, self.timed)
@@ -210,8 +217,11 @@ def _minheap(data: DataSet, claim: Claim, build: str, own: pd.DataFrame) -> Esti
         )
     if claim.share != Claim.model_fields["share"].default:
         return None
-    middle = analysis.median_minheap(own["value"])
-    return None if math.isnan(middle) else Estimate(middle, n=len(own), slow=slow)
+    # Those too that ended without a minheap.
+    searches = data.cells(claim, data.minheaps)
+    searches = searches.loc[searches["build"] == build, "value"]
+    middle = analysis.median_minheap(searches)
+    return None if math.isnan(middle) else Estimate(middle, n=len(searches), slow=slow)
 
 
 def _slow(data: DataSet, own: pd.DataFrame) -> str:

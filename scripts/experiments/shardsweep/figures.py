@@ -81,17 +81,20 @@ def minheap(table: pd.DataFrame) -> list[Figure]:
     of those that were too slow in smaller heaps. Where there are several searches of a point, the bars reach from the least
     to the greatest."""
     found = []
-    rows = thresholds.minheaps(table).dropna(subset=["value", "threads"])
+    rows = thresholds.minheaps(table).dropna(subset=["threads"])
     slow = thresholds.marks(table)
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
         series = []
         for build, group in of_benchmark.groupby("build", sort=False):
-            points = group.groupby("threads")
-            x = [int(threads) for threads in points.groups]
-            ends = (_floats(points["low"].min()), _floats(points["high"].max()))
+            points = group.groupby("threads").agg({"value": analysis.median_minheap, "low": "min", "high": "max"})
+            points = points.dropna(subset=["value"])
+            if points.empty:
+                continue
+            x = [int(threads) for threads in points.index]
             marks = [slow.get((benchmark, build, threads), "") for threads in x]
-            series.append(Series(build, x, _floats(points["value"].median()), *ends, marks=marks))
-            line = analysis.least_squares(group["threads"], group["value"])
+            series.append(Series(build, x, *(_floats(points[each]) for each in ("value", "low", "high")), marks=marks))
+            found_heaps = group.dropna(subset=["value"])
+            line = analysis.least_squares(found_heaps["threads"], found_heaps["value"])
             if line and not line.is_curve:
                 ends = [x[0], x[-1]]
                 fitted = [line.intercept + line.slope * end for end in ends]

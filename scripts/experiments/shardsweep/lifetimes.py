@@ -17,6 +17,7 @@ from statistics import median
 import pandas as pd
 from scipy import stats
 
+from shardsweep import catalog
 from shardsweep.errors import UserError, last_said
 from shardsweep.tables import Table, number
 
@@ -70,7 +71,13 @@ def measure(java: Path, jar: Path, arguments: list[str], threads: int, heap: int
         with tempfile.TemporaryDirectory() as folder:
             command = [java, *flags, f"-Xmx{heap}m", "-jar", jar, "-n", str(ITERATIONS), "-t", str(threads), *arguments]
             done = subprocess.run(
-                command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+                command,
+                cwd=folder,
+                env=catalog.plain_environment(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
             )
         if done.returncode != 0:
             said = last_said(done.stdout)

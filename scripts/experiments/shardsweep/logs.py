@@ -252,6 +252,7 @@ class _Reader:
         self.pause_cpu: float | None = None
 
     def begin(self) -> None:
+        """An iteration starts."""
         self._clear()
         self.running, self.before, self.after = True, self.after, {}
         if self.before:
@@ -264,9 +265,11 @@ class _Reader:
         return self.running and bool(self.before and self.after)
 
     def said(self, counters: dict[str, int]) -> None:
+        """The benchmark has said what the process has used so far."""
         self.after = counters
 
     def pause(self, line: re.Match) -> None:
+        """A pause has ended."""
         before = float(line["before"]) * _MIB[line["before_unit"]]
         after = float(line["after"]) * _MIB[line["after_unit"]]
         self.charged += max(0.0, before - self.heap)
@@ -274,10 +277,12 @@ class _Reader:
         self.pauses.setdefault(int(line["id"]), []).append(float(line["ms"]))
 
     def safepoint(self, line: re.Match) -> None:
+        """All threads have gone on after a safepoint."""
         self.has_safepoints = True
         self.reaching += int(line["reaching"]) / 1e6
 
     def end(self, number: int, milliseconds: float) -> Iteration:
+        """What is known of the iteration, which has ended."""
         self.running = False
         usage, charged = {}, None
         if self.before and self.after:

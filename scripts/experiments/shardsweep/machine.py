@@ -93,7 +93,8 @@ def record_here(
     of_jvm = catalog.revisions(jdk, None)[1] if jdk else None
     measured = _of_plugins(jdk, plugins, of_jvm) or of_jvm or revision()
     if committed:
-        check_committed("what is measured", measured)
+        for what, of in (("what is measured", measured), ("the JVM", of_jvm), ("the checkout", revision())):
+            check_committed(what, of)
     facts = {"machine": host(), "revision": measured}
     if of_jvm:
         facts["jvm"] = of_jvm

@@ -177,7 +177,7 @@ def _run_missing(options: argparse.Namespace, libraries: dict[str, str], end: fl
 def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, tuple]:
     """What the program says; and wall, user and system seconds, and KiB resident at most."""
     program, threads, operations = point
-    unset = ("LD_", "SHARDSWEEP_", "MALLOC_", "MIMALLOC_")
+    unset = ("LD_", "SHARDSWEEP_", "MALLOC_", "MIMALLOC_", "TCMALLOC_", "TBB_MALLOC_", "GLIBC_TUNABLES")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(unset)}
     command = [folder / "measure", library, folder / program, str(threads), str(operations)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -55,7 +55,9 @@ def _cells(last: pd.DataFrame) -> Iterable[dict]:
 
 def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
     """The minheaps of each benchmark, a plot for each number of threads."""
-    searches = table[table["metric"] == "minheap"].dropna(subset=["value"])
+    searches = table[table["metric"] == "minheap"]
+    known = searches.groupby(analysis.MINHEAP_POINT, dropna=False)["value"].transform(analysis.median_minheap)
+    searches = searches[known.notna()]
     runs, marks = thresholds.points(table), thresholds.marks(table)
     for benchmark, of_benchmark in searches.groupby("benchmark", sort=False):
         panels = [
@@ -76,8 +78,7 @@ def _minheap(
     points = {analysis.point_key(row): row.build for row in searches.itertuples()}
     known = {build: runs[key].heap(0.5) for key, build in points.items() if key in runs}
     found = {
-        build: known.get(build) or analysis.median(group["value"].astype(float))
-        for build, group in searches.groupby("build", sort=False)
+        build: known.get(build) or _searched(group["value"]) for build, group in searches.groupby("build", sort=False)
     }
 
     def compare(build: str, baseline: str) -> tuple[Interval, str]:
@@ -88,6 +89,13 @@ def _minheap(
 
     notes = {build: " ".join(thresholds.told(marks.get(key, ""))) for key, build in points.items()}
     return _panel(title, "MiB", found, compare, notes)
+
+
+def _searched(values: pd.Series) -> Interval:
+    """The median of searches, of which one that ended without a minheap counts as larger than all others."""
+    found = analysis.median(values.astype(float).fillna(np.inf))
+    ends = (end if np.isfinite(end) else np.nan for end in (found.low, found.high))
+    return Interval(found.estimate, *ends, found.samples)
 
 
 def _measured(cell: pd.DataFrame, metric: str) -> dict:

@@ -85,8 +85,8 @@ def run(
     stem = f"{point.benchmark}.{heap * 1000}.{heap}"
     files = [log_folder / f"{stem}.{config_str_encode(config)}.{experiment.suite}.log" for config in configs]
     # Half a log is what an interrupted run leaves: running-ng would append to it.
-    for file in files:
-        if file.exists() or _is_cut(_packed(file)):
+    if any(file.exists() or _is_cut(_packed(file)) for file in files):
+        for file in files:
             file.unlink(missing_ok=True)
             _packed(file).unlink(missing_ok=True)
     if not all(_packed(file).exists() for file in files):
@@ -104,8 +104,12 @@ def run(
 
 
 def _is_cut(packed: Path) -> bool:
-    """Whether it is the log of a run whose launcher was stopped: running-ng packs that, too. It says nothing of the build."""
-    return packed.exists() and logs.read(packed)[-1].is_cut
+    """Whether it is the log of a run whose launcher was stopped, which running-ng packs, too; or one that was not written whole,
+    as where the power has failed. Neither says anything of the build."""
+    try:
+        return packed.exists() and logs.read(packed)[-1].is_cut
+    except UserError:
+        return True
 
 
 def _packed(log: Path) -> Path:

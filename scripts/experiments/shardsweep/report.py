@@ -83,15 +83,21 @@ def _performance(whole: Grid, table: pd.DataFrame, baseline: str) -> Section:
     if whole.perf_by_heap:
         cells = _cells(last, whole.perf_by_heap)
         drawn += figures.means_by_factor(cells, baseline)
-        drawn += figures.by(cells, "factor" if whole.perf_by_heap.factors else "heap", "threads", baseline)
+        drawn += figures.by(cells, _size(whole.perf_by_heap), "threads", baseline)
     if whole.perf_by_threads:
-        drawn += figures.by(_cells(last, whole.perf_by_threads), "threads", "heap", whole.perf_by_threads.baseline)
+        by_threads = whole.perf_by_threads
+        drawn += figures.by(_cells(last, by_threads), "threads", _size(by_threads), by_threads.baseline)
     return Section(
         "performance",
         "Performance",
         [*tables.geometric_means(table, baseline), *tables.overheads(table), *tables.performance(table, baseline)],
         drawn,
     )
+
+
+def _size(experiment: grid.Performance) -> str:
+    """The column that says how large a heap is: with factors, each number of threads has heaps of its own."""
+    return "factor" if experiment.factors else "heap"
 
 
 def _cells(table: pd.DataFrame, experiment: grid.Performance) -> pd.DataFrame:

@@ -210,6 +210,8 @@ def check_profile(profile: str, processors: int | None) -> None:
         )
     if not processors:
         raise UserError(f"profile {profile} runs jobs elsewhere: say with --processors how many a node has")
+    if executor == "kubernetes" and (names := ", ".join(probe.settings())):
+        raise UserError(f"profile {profile} passes no variables on: unset {names}")
 
 
 def profile_folder(profile: str) -> Path:

@@ -310,7 +310,7 @@ def geometric_means(table: pd.DataFrame, baseline: str) -> list[Table]:
             f"Geometric means relative to {baseline}",
             ["build", *columns],
             rows,
-            "In brackets: the number of cells (benchmark, threads, heap) in which every build of the column has more "
+            "In brackets: the number of settings (benchmark, threads, heap) in which every build of the column has more "
             "than zero; the others count for none.",
         )
     ]

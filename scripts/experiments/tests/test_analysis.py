@@ -305,7 +305,8 @@ def test_a_quotient_of_estimates_says_what_their_intervals_do(own, other, said):
 
 
 @pytest.mark.parametrize(
-    ("values", "agree"), [((10, 11), True), ((10, 12), False), ((100, 105), True), ((100, 106), False)]
+    ("values", "agree"),
+    [((10, 11), True), ((10, 12), False), ((100, 105), True), ((100, 106), False), ((10, 10, None), False)],
 )
 def test_repeats_agree_within_one_mebibyte_or_five_percent(values, agree):
     rows = [row("a", None, value, metric="minheap", invocation=i) for i, value in enumerate(values)]

@@ -85,8 +85,9 @@ def test_without_a_measurement_one_line_says_what_makes_it(tmp_path):
 def revisions(monkeypatch):
     """Sets the commits that plugin and JVM say that they are of."""
 
-    def say(*commits):
-        monkeypatch.setattr(catalog, "revisions", lambda *_: commits)
+    def say(plugin, jvm):
+        known = {"ms-64k": plugin, None: jvm}
+        monkeypatch.setattr(catalog, "revisions", lambda _, name: (known[name], jvm))
 
     return say
 
@@ -103,6 +104,7 @@ def test_what_no_commit_has_is_not_measured(tmp_path, jdk, tiny_jar, revisions):
 @pytest.mark.slow
 def test_a_tiny_program_is_measured(tmp_path, tiny_jar, monkeypatch, revisions):
     revisions(COMMIT, COMMIT)
+    monkeypatch.setattr(machine, "revision", lambda: COMMIT)
     for name, value in {"COUNTED": {"steady": {"as it runs": ()}}, "RUNS": 2, "LIVING": (1, 2), "HEAP": 12}.items():
         monkeypatch.setattr(calibration, name, value)
     folder = calibration.measure(tmp_path, catalog.ROOT / "build" / "jdk", tiny_jar)

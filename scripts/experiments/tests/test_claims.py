@@ -131,6 +131,15 @@ def test_without_runs_around_it_a_minheap_is_that_of_the_searches(tmp_path, resu
     assert found.meaning("a") == f"with a decimal {half}, else {searched}"
 
 
+@pytest.mark.parametrize(("values", "said"), [((10, None, None), "not measured"), ((10, None, 12), "12")])
+def test_a_search_without_a_minheap_counts_as_larger_than_all_others(tmp_path, results, values, said):
+    searched = [
+        row("minheap", value, threads=1, heap=None, iteration=0, invocation=place) for place, value in enumerate(values)
+    ]
+    data_set(tmp_path / "some", MINHEAP, searched)
+    assert results(claim("minheap", threads=1)).answers["a-ms-64k"].number == said
+
+
 def test_a_minheap_whose_runs_took_too_long_is_marked_and_counts_them(tmp_path, results):
     data_set(tmp_path / "some", MINHEAP, [*minheaps(lambda *_: 6), *trials({5: (0, 2, 3), 6: (5, 0, 0)})])
     found = results(claim("minheap", threads=1))

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from shardsweep import catalog, grid, point, sweep
+from shardsweep import catalog, cli, grid, point, sweep
 from shardsweep.errors import UserError
 
 MINHEAP = ("minheap", "--builds", "hotspot-Serial", "--threads", "1", "--benchmarks", "steady")
@@ -34,6 +34,13 @@ def test_every_command_explains_itself(shardsweep, name):
     assert top.returncode == own.returncode == 0
     assert f"\n    {name}" in top.stdout
     assert f"usage: shardsweep {name}" in own.stdout
+
+
+@pytest.mark.parametrize("line", [line for line in cli.TOP_EXAMPLES.splitlines() if line.startswith("  shardsweep ")])
+def test_every_example_is_a_command(line):
+    # What it does stands behind two spaces or more.
+    command = re.split(" {2,}", line.strip())[0]
+    assert cli._parser().parse_args(command.split()[1:])
 
 
 def test_make_sweep_refuses_an_unknown_preset_before_it_builds_anything():

@@ -153,7 +153,7 @@ def test_what_is_said_while_another_build_is_waited_for_is_no_part_of_the_two_li
             release.cancel()
             held.close()
             printed, _ = script.communicate(timeout=60)
-    assert f"waiting for another build that holds {cache}/dacapo.lock" in said
+    assert f"waiting for another process that holds {cache}/dacapo.lock" in said
     assert [line.partition("=")[0] for line in printed.splitlines()] == ["export DACAPO_BACH", "export DACAPO_CHOPIN"]
 
 

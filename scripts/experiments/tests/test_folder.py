@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import tomllib
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -204,6 +205,19 @@ def test_what_is_of_several_plugins_is_of_their_commit(home, tmp_path):
         machine.record_here(tmp_path / "machine.json", home, [str(tmp_path / "own.so")], committed=True)
 
 
+def test_what_is_recorded_is_of_commits_all_of_it(home, tmp_path, monkeypatch):
+    def record(plugin, jvm, checkout):
+        (tmp_path / "own.json").write_text(json.dumps({"source_revision": plugin}))
+        (home / "lib" / "server" / "libjvm.json").write_text(json.dumps({"source_revision": jvm}))
+        monkeypatch.setattr(machine, "revision", lambda: checkout)
+        machine.record_here(tmp_path / "machine.json", home, [str(tmp_path / "own.so")], committed=True)
+
+    record("mine", "mine", "mine")
+    for what, told in (("the JVM", ("mine", "mine-dirty", "mine")), ("the checkout", ("mine", "mine", "mine-dirty"))):
+        with pytest.raises(UserError, match=f"{what} is of mine-dirty"):
+            record(*told)
+
+
 def test_a_build_is_of_the_revisions_beside_its_jvm_and_its_plugin(home, monkeypatch):
     monkeypatch.setattr(catalog, "_has_same_jvm", lambda one, other: {one, other} != {"old", "new"})
     plugins = home / "lib" / "mmtk"
@@ -328,6 +342,31 @@ def test_a_run_whose_launcher_was_stopped_counts_for_nothing(tmp_path, wanted, m
     assert not said
 
 
+def test_a_call_that_was_cut_is_made_again_with_all_its_builds(tmp_path, wanted, monkeypatch):
+    whole = gzip.compress((Path(__file__).parent / "logs" / "passed-serial.log").read_bytes())
+    builds, asked, experiment = catalog.builds(), grid.points(wanted)[0], wanted.minheap
+    chosen = [builds["hotspot-Serial"], builds["hotspot-G1"]]
+    folder = tmp_path / "logs" / f"{asked.id.replace('/', '.')}.a0"
+    strings = (config_str_encode(probe._config_string(build, asked, experiment)) for build in chosen)
+    first, second = (folder / f"steady.8000.8.{each}.shardsweep.log.gz" for each in strings)
+    folder.mkdir(parents=True)
+    calls = []
+
+    def call(*_):
+        calls.append([file.exists() for file in (first, second)])
+        first.write_bytes(whole)
+        second.write_bytes(whole)
+
+    monkeypatch.setattr(probe, "_call", call)
+    call()
+    # What a failure of power leaves of the second.
+    for left in (b"", whole[: len(whole) // 2]):
+        second.write_bytes(left)
+        runs = probe.run(tmp_path, asked, experiment, chosen, 8)
+        assert [each.invocation.outcome for each in runs] == [logs.Outcome.PASSED] * 2
+    assert calls == [[False, False]] * 3
+
+
 def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     target = tmp_path / "set"
     target.mkdir()
@@ -437,6 +476,9 @@ def test_a_profile_of_a_cluster_needs_its_plugin_and_the_size_of_its_nodes(monke
     with pytest.raises(UserError, match="say with --processors how many a node has"):
         sweep.check_profile(profile, None)
     sweep.check_profile(profile, 4)
+    monkeypatch.setenv("MMTK_PLAN", "Immix")
+    with pytest.raises(UserError, match="unset MMTK_PLAN") if profile == "kubernetes" else nullcontext():
+        sweep.check_profile(profile, 4)
 
 
 def test_without_git_the_revision_is_unknown(monkeypatch, tmp_path):

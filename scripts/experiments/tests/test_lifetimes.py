@@ -71,6 +71,15 @@ def test_a_benchmark_that_does_not_pass_is_told(jdk, tiny_jar):
         lifetimes.measure(jdk / "bin" / "java", tiny_jar, ["wrong"], 1, 64)
 
 
+def test_variables_of_the_caller_change_no_run(tmp_path, monkeypatch):
+    java = tmp_path / "java"
+    java.write_text('#!/bin/sh\n[ -z "$MMTK_PLAN$JAVA_TOOL_OPTIONS" ]\n')
+    java.chmod(0o755)
+    monkeypatch.setenv("MMTK_PLAN", "StickyMarkSweep")
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xint")
+    assert lifetimes.measure(java, tmp_path / "some.jar", [], 1, 64) == lifetimes.Lifetimes(1, [], [])
+
+
 @pytest.mark.parametrize("option", [("--threads", "0"), ("--threads", "1,x"), ("--heap", "0"), ("--jar", "none.jar")])
 def test_bad_options_get_one_line(shardsweep, option):
     done = shardsweep("lifetimes", *option, "lusearch")

@@ -96,6 +96,17 @@ def test_minheaps_have_a_plot_for_each_number_of_threads():
     assert cell["panels"][1]["values"] == [[27, None, None]]
 
 
+def test_a_search_without_a_minheap_counts_as_larger_than_all_others():
+    found = {"some": (10, None, 12), "most": (10, None, None)}
+    rows = [
+        row("minheap", value, build, None, place, iteration=0)
+        for build, values in found.items()
+        for place, value in enumerate(values)
+    ]
+    (panel,) = overview.data(tidy.frame(rows))["cells"][0]["panels"]
+    assert (panel["builds"], panel["values"]) == (["some"], [[12, 10, None]])
+
+
 def tried(build, passed, failed):
     """The rows of a minheap around which runs were repeated: how many passed and failed in each heap size."""
     counts = [
