@@ -50,6 +50,7 @@ public class ReferenceEvents {
         Check.equal(0L, pool.getCollectionUsageThresholdCount(), "times that dead objects have exceeded the threshold");
         live = new byte[160][Heap.MIB];
         System.gc();
-        Check.eventually(() -> pool.getCollectionUsageThresholdCount() == 1, "live objects exceed the threshold");
+        // Marking beside the program may have come to them before: each collection of the whole heap counts.
+        Check.eventually(() -> pool.getCollectionUsageThresholdCount() > 0, "live objects exceed the threshold");
     }
 }
