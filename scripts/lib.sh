@@ -64,7 +64,7 @@ run_logged() {
   shift
   mkdir -p "$(dirname "$log")"
   if ! "$@" >"$log" 2>&1 </dev/null; then
-    grep -m 20 -A 3 -E '(^|[^a-z])(fatal )?error(\[[A-Z0-9]+\])?: ' "$log" >&2 || tail -n 30 "$log" >&2
+    grep -m 20 -A 3 -E '(^|[^a-z])(fatal )?(error|ERROR)(\[[A-Z0-9]+\])?: ' "$log" >&2 || tail -n 30 "$log" >&2
     die "\`$(basename "$1")\` failed; its whole output is in $log"
   fi
 }

@@ -34,7 +34,7 @@ complete() { [[ -f $1 && $(<"$1") == "$2" ]] && "$venv/bin/python" -c '' 2>/dev/
 # install LOCK: installs the packages that a lock file pins.
 install() { "$venv/bin/pip" install --disable-pip-version-check --require-hashes -r "$home/$1"; }
 
-make_base() {
+install_base() {
     "$python" -m venv "$venv" && install requirements.lock &&
         "$venv/bin/pip" install --disable-pip-version-check --no-deps --no-build-isolation -e "$home"
 }
@@ -58,7 +58,7 @@ if ! complete "$stamp" "$wanted"; then
         python=$(find_python) || die "no Python 3.11 with venv: point PYTHON at one"
     }
     rm -rf "$venv"
-    run_logged "$log" make_base
+    run_logged "$log" install_base
     printf '%s\n' "$wanted" >"$stamp"
 fi
 if [[ $extra ]]; then

@@ -215,6 +215,6 @@ unsafe fn resize_in_place(pointer: *mut u8, usable: usize, align: usize, size: u
     let block: &Block = unsafe { block_of(pointer.addr()) };
     block.is_single()
         && size > sizes::MAX_BINNED_BYTES
-        && block.owner() == thread::default_heap().addr()
+        && block.is_mine()
         && large::resize_in_place(block, size)
 }

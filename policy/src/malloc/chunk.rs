@@ -64,9 +64,10 @@ impl Chunk {
         unsafe { &*with_exposed_provenance::<Chunk>(start) }
     }
 
-    /// The chunk that the block is in.
+    /// The chunk of a block that is in use.
     pub fn of(block: &Block) -> &'static Chunk {
-        // SAFETY: a block lies in its chunk, which stays as long as anybody has the block.
+        debug_assert_ne!(block.start.get(), 0, "a header of no block has no cells to tell the chunk");
+        // SAFETY: the cells of a block lie in its chunk, which stays as long as anybody has the block.
         unsafe { Chunk::at(Chunk::start_of(block.start.get())) }
     }
 

@@ -42,7 +42,7 @@ _COLUMNS = ("objects", "bytes")
 
 def measure(results: Path, jdk: Path, jar: Path) -> Path:
     """Replaces the folder in `results` by what a JDK and our jar allocate and keep. Raises UserError where a run does not pass,
-    or plugin or JVM are of no commit."""
+    or plugin, JVM or checkout are of no commit."""
     with replaced(results / FOLDER) as new:
         machine.record_here(new / MACHINE, jdk, ["ms-64k"], COMMAND, committed=True)
         pd.concat(_count(jdk, jar)).to_csv(new / ALLOCATIONS, index=False)

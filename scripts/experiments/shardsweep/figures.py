@@ -86,7 +86,9 @@ def minheap(table: pd.DataFrame) -> list[Figure]:
     for benchmark, of_benchmark in rows.groupby("benchmark", sort=False):
         series = []
         for build, group in of_benchmark.groupby("build", sort=False):
-            points = group.groupby("threads").agg({"value": analysis.median_minheap, "low": "min", "high": "max"})
+            # A search without a minheap is larger than all others: nothing bounds its point.
+            bounds = {"low": "min", "high": lambda of: of.max(skipna=False)}
+            points = group.groupby("threads").agg({"value": analysis.median_minheap, **bounds})
             points = points.dropna(subset=["value"])
             if points.empty:
                 continue
@@ -99,6 +101,8 @@ def minheap(table: pd.DataFrame) -> list[Figure]:
                 ends = [x[0], x[-1]]
                 fitted = [line.intercept + line.slope * end for end in ends]
                 series.append(Series(f"{build}: fit", ends, fitted, dashed=True, markers=False))
+        if not series:
+            continue
         note = " ".join(thresholds.told("".join(mark for each in series for mark in each.marks)))
         found.append(
             Figure(

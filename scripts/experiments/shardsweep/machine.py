@@ -89,7 +89,7 @@ def record_here(
 ) -> None:
     """Writes this machine, the command if it is told, and the commit of what is measured as JSON: of the plugins of a JDK, or
     else of its JVM, which has its own line; without a JDK the commit that is checked out. Raises UserError where plugins and
-    JVM are not of one code, or are to be of code that a commit has and are not."""
+    JVM are not of one code, or they and the checkout are to be of code that a commit has and are not."""
     of_jvm = catalog.revisions(jdk, None)[1] if jdk else None
     measured = _of_plugins(jdk, plugins, of_jvm) or of_jvm or revision()
     if committed:

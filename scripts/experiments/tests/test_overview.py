@@ -107,6 +107,13 @@ def test_a_search_without_a_minheap_counts_as_larger_than_all_others():
     assert (panel["builds"], panel["values"]) == (["some"], [[12, 10, None]])
 
 
+def test_runs_tell_of_a_minheap_that_most_searches_did_not_find():
+    lost = [row("minheap", None, "some", None, place, iteration=0) for place in (1, 2)]
+    rows = [*tried("some", {9: 0, 10: 5}, {9: 5, 10: 0}), *lost]
+    (panel,) = overview.data(tidy.frame(rows))["cells"][0]["panels"]
+    assert panel["builds"] == ["some"] and 9 < panel["values"][0][0] < 10
+
+
 def tried(build, passed, failed):
     """The rows of a minheap around which runs were repeated: how many passed and failed in each heap size."""
     counts = [

@@ -8,7 +8,8 @@
 #include "gc/thirdparty/thirdPartyHeapPlugin.h"
 #include "jni.h"
 
-// Whether the user has set a flag: on the command line, by a variable of the environment or in a file. Ergonomics may have changed it since.
+// Whether the user has set a flag: on the command line, or, unless ergonomics have changed it since, by a variable of the environment or
+// in a file.
 #define FLAG_IS_SET_BY_USER(flag) (FLAG_IS_CMDLINE(flag) || (!FLAG_IS_DEFAULT(flag) && !FLAG_IS_ERGO(flag)))
 
 // Flag processing for the third-party heap: loads the plugin, hands it its
