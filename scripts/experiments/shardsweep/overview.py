@@ -58,7 +58,8 @@ def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
     searches = table[table["metric"] == "minheap"]
     runs, marks = thresholds.points(table), thresholds.marks(table)
     known = searches.groupby(analysis.MINHEAP_POINT, dropna=False)["value"].transform(analysis.median_minheap).notna()
-    searches = searches[known | [analysis.point_key(row) in runs for row in searches.itertuples()]]
+    told = np.array([analysis.point_key(row) in runs for row in searches.itertuples()], dtype=bool)
+    searches = searches[known | told]
     for benchmark, of_benchmark in searches.groupby("benchmark", sort=False):
         panels = [
             _minheap(group, runs, marks, f"Minheap, {figures.threads_named(threads)}")
