@@ -82,9 +82,10 @@ fn free_of_other(block: &'static Block, cell: usize) {
             unsafe { &*heap }.delayed.push(cell, link);
             block.thread_free.delayed();
         }
-        // SAFETY: there is always one, and it stays while the thread runs.
         Pushed::Claimed => {
-            abandoned::claimed_by_free(unsafe { &*thread::default_heap() }, block, cell)
+            // SAFETY: there is always one, and it stays while the thread runs.
+            let heap = unsafe { &*thread::default_heap() };
+            abandoned::claimed_by_free(heap, block, cell);
         }
     }
 }
