@@ -66,7 +66,11 @@ impl Chunk {
 
     /// The chunk of a block that is in use.
     pub fn of(block: &Block) -> &'static Chunk {
-        debug_assert_ne!(block.start.get(), 0, "a header of no block has no cells to tell the chunk");
+        debug_assert_ne!(
+            block.start.get(),
+            0,
+            "a header of no block has no cells to tell the chunk"
+        );
         // SAFETY: the cells of a block lie in its chunk, which stays as long as anybody has the block.
         unsafe { Chunk::at(Chunk::start_of(block.start.get())) }
     }
