@@ -43,7 +43,7 @@ public class HugePages {
         if (!Files.exists(SETTING) || Files.readString(SETTING).contains("[never]")) {
             throw new SkippedException("this kernel never gives transparent huge pages");
         }
-        if (!args[0].equals("on") && !args[0].equals("again") && Files.readString(SETTING).contains("[always]")) {
+        if (List.of("off", "environment").contains(args[0]) && Files.readString(SETTING).contains("[always]")) {
             throw new SkippedException("this kernel gives transparent huge pages unasked");
         }
         if (args[0].equals("again")) {

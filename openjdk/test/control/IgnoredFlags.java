@@ -42,8 +42,8 @@ public class IgnoredFlags {
                 "the warning where the heap is another");
         warns("-XX:AllocatePrefetchStyle=2", "-XX:AllocatePrefetchStyle=2");
         warns("-XX:AllocatePrefetchStyle=3", "-XX:AllocatePrefetchStyle=3");
-        List<String> silent = List.of("-Xms32m", "-XX:+UseTransparentHugePages", "-XX:SoftMaxHeapSize=32m", "-XX:+UseNUMA", "-XX:-AlwaysPreTouch");
         warnsByEnvironment("-XX:NewRatio=3", "The size of the young generation");
+        List<String> silent = List.of("-Xms32m", "-XX:+UseTransparentHugePages", "-XX:SoftMaxHeapSize=32m", "-XX:+UseNUMA", "-XX:-AlwaysPreTouch");
         for (String option : silent) {
             Check.equal(0L, warnings(option), "warnings about " + option);
         }

@@ -10,8 +10,8 @@
  */
 
 import heap.Check;
+import heap.Events;
 import heap.Heap;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -19,7 +19,6 @@ import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedClass;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordedObject;
-import jdk.jfr.consumer.RecordingFile;
 
 public class AllocationEvents {
     private static final int OBJECTS = 500_000;
@@ -44,22 +43,13 @@ public class AllocationEvents {
         oldObjects();
     }
 
-    private static List<RecordedEvent> record(Recording recording, Runnable work) throws Exception {
-        recording.start();
-        work.run();
-        recording.stop();
-        Path file = Path.of("allocations.jfr");
-        recording.dump(file);
-        return RecordingFile.readAllEvents(file);
-    }
-
     private static void allocations() throws Exception {
         List<RecordedEvent> events;
         try (Recording recording = new Recording()) {
             recording.enable("jdk.ObjectAllocationInNewTLAB").withStackTrace();
             recording.enable("jdk.ObjectAllocationOutsideTLAB").withStackTrace();
             recording.enable("jdk.ObjectAllocationSample").with("throttle", "1000000/s").withStackTrace();
-            events = record(recording, AllocationEvents::allocate);
+            events = Events.of(recording, AllocationEvents::allocate);
         }
         long thread = Thread.currentThread().getId();
         events.removeIf(event -> event.getThread() == null || event.getThread().getJavaThreadId() != thread);
@@ -127,7 +117,7 @@ public class AllocationEvents {
         try (Recording recording = new Recording()) {
             recording.enable("jdk.AllocationRequiringGC").withStackTrace();
             recording.enable("jdk.GarbageCollection");
-            events = record(recording, () -> {
+            events = Events.of(recording, () -> {
                 for (int i = 0; i < 400; i++) {
                     sink = new byte[Heap.MIB];
                 }
@@ -148,7 +138,7 @@ public class AllocationEvents {
         List<RecordedEvent> events;
         try (Recording recording = new Recording()) {
             recording.enable("jdk.OldObjectSample").withStackTrace().with("cutoff", "infinity");
-            events = record(recording, () -> {
+            events = Events.of(recording, () -> {
                 for (int i = 0; i < LEAKED; i++) {
                     leak.add(new Leaked());
                     sink = new long[8];

@@ -10,15 +10,14 @@
 
 import heap.Check;
 import heap.Child;
+import heap.Events;
 import heap.Heap;
-import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
-import jdk.jfr.consumer.RecordingFile;
 
 public class MarkingEvents {
     public static void main(String[] args) throws Exception {
@@ -47,16 +46,12 @@ public class MarkingEvents {
             for (int i = 0; i < NODES; i++) {
                 head = new Node(head);
             }
-            Path file = Path.of("marking.jfr");
             try (Recording recording = new Recording()) {
                 for (String name : List.of("GarbageCollection", "GCPhaseConcurrent")) {
                     recording.enable("jdk." + name).withoutThreshold().withoutStackTrace();
                 }
-                recording.start();
-                Heap.churn(BYTES);
-                recording.dump(file);
+                check(Events.of(recording, () -> Heap.churn(BYTES)));
             }
-            check(RecordingFile.readAllEvents(file));
             Check.that(head.next != null, "the list is there");
         }
 

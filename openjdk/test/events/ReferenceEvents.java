@@ -10,19 +10,19 @@
  */
 
 import heap.Check;
-import heap.Child;
+import heap.Events;
 import heap.Heap;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryType;
-import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Set;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
-import jdk.jfr.consumer.RecordingFile;
 
 public class ReferenceEvents {
+    private static final long THRESHOLD = 128L * Heap.MIB;
+
     private static byte[][] live;
 
     private static final String EVENT = "jdk.GCReferenceStatistics";
@@ -32,28 +32,28 @@ public class ReferenceEvents {
                 .findFirst().orElseThrow();
         System.gc();
         // Live objects, and what is allocated beside a collection, take far less: only a heap that is full of dead ones exceeds it.
-        pool.setCollectionUsageThreshold(128L * Heap.MIB);
-        Path file = Path.of("references.jfr");
+        pool.setCollectionUsageThreshold(THRESHOLD);
+        Set<String> seen = new HashSet<>();
         try (Recording recording = new Recording()) {
             recording.enable(EVENT);
-            recording.start();
-            Heap.churn(3000L * Heap.MIB);
-            System.gc();
-            recording.stop();
-            recording.dump(file);
-        }
-        Set<String> seen = new HashSet<>();
-        for (RecordedEvent event : RecordingFile.readAllEvents(file)) {
-            String key = event.getInt("gcId") + " " + event.getString("type");
-            Check.that(seen.add(key), "references are told of once: " + key);
+            for (RecordedEvent event : Events.of(recording, ReferenceEvents::collect)) {
+                String key = event.getInt("gcId") + " " + event.getString("type");
+                Check.that(seen.add(key), "references are told of once: " + key);
+            }
         }
         Check.that(seen.size() >= 4 * 2, "collections have told of references: " + seen);
         Check.equal(0L, pool.getCollectionUsageThresholdCount(), "times that dead objects have exceeded the threshold");
+        // Marking beside the program may come to them before: it is over when a full pause is.
+        pool.setCollectionUsageThreshold(0);
         live = new byte[160][Heap.MIB];
         System.gc();
-        // Marking beside the program may have come to them before: each collection of the whole heap counts.
-        long most = Child.marksBesideProgram() ? Long.MAX_VALUE : 1;
-        Check.eventually(() -> pool.getCollectionUsageThresholdCount() > 0, "live objects exceed the threshold");
-        Check.that(pool.getCollectionUsageThresholdCount() <= most, "a collection counts once");
+        pool.setCollectionUsageThreshold(THRESHOLD);
+        System.gc();
+        Check.eventually(() -> pool.getCollectionUsageThresholdCount() == 1, "live objects exceed the threshold");
+    }
+
+    private static void collect() {
+        Heap.churn(3000L * Heap.MIB);
+        System.gc();
     }
 }

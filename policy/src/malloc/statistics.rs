@@ -99,7 +99,7 @@ fn counted(index: usize) -> BinStatistics {
 /// Adds the cells of the block to its bin.
 fn add(bins: &mut [BinStatistics; MAX_BINS + 1], block: &Block) {
     let owner = block.owner();
-    let used = if owner != 0 && block.is_mine() {
+    let used = if block.is_mine() {
         block.used.get()
     } else {
         block.shown_used.get()

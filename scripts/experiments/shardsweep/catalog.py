@@ -78,16 +78,14 @@ def environment() -> dict[str, str]:
     return {**absolute, "SHARDSWEEP_PYTHON": sys.executable}
 
 
-# Variables that change what a JVM does or prints are these, and begin so.
-_OF_JVM = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH")
-_OF_PLUGIN = "MMTK_"
+# Variables that change what a JVM does or prints begin so.
+_OF_JVM = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "MMTK_")
 
 
-def plain_environment() -> dict[str, str]:
-    """The user's environment for a JVM whose settings nothing records: without variables that change what it does."""
-    return {
-        name: value for name, value in os.environ.items() if name not in _OF_JVM and not name.startswith(_OF_PLUGIN)
-    }
+def plain_environment(without: tuple[str, ...] = _OF_JVM) -> dict[str, str]:
+    """The user's environment for a program whose settings nothing records: without variables whose names begin so, which change
+    what it does. By default those of a JVM."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(without)}
 
 
 def is_own_jdk() -> bool:

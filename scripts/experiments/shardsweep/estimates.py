@@ -165,8 +165,7 @@ class DataSet:
         """The rows that a claim's estimates are made of, of all builds. All searches and runs tell of a minheap."""
         if claim.measure not in SEARCHED:
             return self.rows(claim, claim.metric)
-        metric = self.table["metric"]
-        return self.cells(claim, self.table[(metric == "minheap") | metric.str.startswith("trial.")])
+        return self.cells(claim, self.table[self.table["metric"].isin(["minheap", *thresholds.TRIALS])])
 
     def without(self, claim: Claim) -> list[str]:
         """A sentence about the JVMs of a claim that have no value of its metric; none where each has one."""

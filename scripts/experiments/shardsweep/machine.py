@@ -91,9 +91,10 @@ def record_here(
     else of its JVM, which has its own line; without a JDK the commit that is checked out. Raises UserError where plugins and
     JVM are not of one code, or they and the checkout are to be of code that a commit has and are not."""
     of_jvm = catalog.revisions(jdk, None)[1] if jdk else None
-    measured = _of_plugins(jdk, plugins, of_jvm) or of_jvm or revision()
+    checkout = revision()
+    measured = _of_plugins(jdk, plugins, of_jvm) or of_jvm or checkout
     if committed:
-        for what, of in (("what is measured", measured), ("the JVM", of_jvm), ("the checkout", revision())):
+        for what, of in (("what is measured", measured), ("the JVM", of_jvm), ("the checkout", checkout)):
             check_committed(what, of)
     facts = {"machine": host(), "revision": measured}
     if of_jvm:

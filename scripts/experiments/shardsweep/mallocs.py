@@ -9,7 +9,6 @@ machine.json and plots; an interrupted measurement goes on where it stopped. Cal
 import argparse
 import csv
 import math
-import os
 import shutil
 import subprocess
 import sys
@@ -178,7 +177,7 @@ def _run(folder: Path, point: tuple[str, int, int], library: str) -> tuple[str, 
     """What the program says; and wall, user and system seconds, and KiB resident at most."""
     program, threads, operations = point
     unset = ("LD_", "SHARDSWEEP_", "MALLOC_", "MIMALLOC_", "TCMALLOC_", "TBB_MALLOC_", "GLIBC_TUNABLES")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(unset)}
+    environment = catalog.plain_environment(unset)
     command = [folder / "measure", library, folder / program, str(threads), str(operations)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     # The library, or the loader, may have said more than the program was asked for.

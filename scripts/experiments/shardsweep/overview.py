@@ -55,11 +55,10 @@ def _cells(last: pd.DataFrame) -> Iterable[dict]:
 
 def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
     """The minheaps of each benchmark, a plot for each number of threads."""
-    searches = table[table["metric"] == "minheap"]
+    searches = thresholds.minheaps(table)
     runs, marks = thresholds.points(table), thresholds.marks(table)
-    known = searches.groupby(analysis.MINHEAP_POINT, dropna=False)["value"].transform(analysis.median_minheap).notna()
-    told = np.array([analysis.point_key(row) in runs for row in searches.itertuples()], dtype=bool)
-    searches = searches[known | told]
+    known = searches.groupby(analysis.MINHEAP_POINT, dropna=False)["value"].transform(analysis.median_minheap)
+    searches = searches[known.notna()]
     for benchmark, of_benchmark in searches.groupby("benchmark", sort=False):
         panels = [
             _minheap(group, runs, marks, f"Minheap, {figures.threads_named(threads)}")

@@ -55,7 +55,7 @@ def _heap(heaps: tuple[int, ...], passed: tuple[int, ...], failed: tuple[int, ..
 
 
 # How the runs of a heap size ended, as metrics of the result table.
-PASSED, FAILED, TIMED_OUT = "trial.passed", "trial.failed", "trial.timeout"
+TRIALS = PASSED, FAILED, TIMED_OUT = "trial.passed", "trial.failed", "trial.timeout"
 
 # What marks a minheap of a search whose next smaller heap was not too small as such, or around which runs took too long.
 SLOW = {"minheap.by-timeout": "*", "minheap.by-overhead": "+", TIMED_OUT: "†"}
@@ -69,7 +69,7 @@ WHY_SLOW = {
 def points(table: pd.DataFrame) -> dict[tuple[str, str, int], Runs]:
     """The runs around each minheap that tell of a threshold, by benchmark, build and threads; repeats are pooled. A search
     that broke off has none, whatever runs came before."""
-    kinds = [PASSED, FAILED, TIMED_OUT]
+    kinds = list(TRIALS)
     trials = table[table["metric"].isin(kinds)]
     ended = table[(table["metric"] == "minheap") & table["value"].notna()]
     minheaps_of = set(map(point_key, ended.itertuples()))

@@ -8,9 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/**
- * One iteration: all batches, dealt out to a number of new threads.
- */
+/** One iteration: all batches, dealt out to a number of new threads. */
 public final class BatchRunner {
   private final SearchEngine engine;
   private final Scratch scratch;

@@ -43,7 +43,8 @@ public final class Workers {
   }
 
   /**
-   * Runs {@code work} in all threads, with each one's number. None of them is left when this method returns or throws.
+   * Runs {@code work} in all threads, with each one's number. None of them is left when this method
+   * returns or throws.
    *
    * @throws Exception what the first thread to fail has failed with, an {@link Error} included
    */
