@@ -177,6 +177,49 @@ impl Shadow {
         self.add(moved, size, align);
     }
 
+    /// As `resize`, of a cell that is allocated at a multiple of `align` for it.
+    fn resize_aligned(&mut self, align: usize, first: usize, size: usize) {
+        let cell = malloc::aligned_alloc(align, first);
+        self.add(cell, first, align);
+        let turn = self.cells.range(..cell.addr()).count();
+        self.resize(turn, align, size, |cell| {
+            // SAFETY: it is in use.
+            unsafe { malloc::aligned_realloc(pointer(cell), align, size) }.expose_provenance()
+        });
+    }
+
+    /// As `resize`, in a thread of its own.
+    fn resize_elsewhere(&mut self, turn: usize, size: usize) {
+        self.resize(turn, 8, size, |cell| {
+            // SAFETY: it is in use.
+            let resize = move || unsafe { malloc::realloc(pointer(cell), size) };
+            std::thread::spawn(move || resize().expose_provenance())
+                .join()
+                .unwrap()
+        });
+    }
+
+    /// Adds a cell that was all zeros.
+    fn add_zeroed(&mut self, size: usize) {
+        let cell = malloc::calloc(size, 1);
+        // SAFETY: it was just allocated with so many bytes.
+        assert!((0..size).all(|at| unsafe { cell.add(at).read() } == 0));
+        self.add(cell, size, 8);
+    }
+
+    /// Adds so many cells of a thread that has ended.
+    fn inherit(&mut self, size: usize, count: usize) {
+        let allocate = move || {
+            (0..count)
+                .map(|_| malloc::malloc(size).expose_provenance())
+                .collect::<Vec<_>>()
+        };
+        let cells = std::thread::spawn(allocate).join().unwrap();
+        cells
+            .into_iter()
+            .for_each(|cell| self.add(pointer(cell), size, 8));
+    }
+
     fn cells_of(&self, heap: &malloc::Heap) -> Vec<usize> {
         let cells = self.cells.keys().copied();
         // SAFETY: they are in use.
@@ -222,6 +265,10 @@ impl Beside {
         Beside { cells, thread }
     }
 
+    fn free(&self, cells: Vec<usize>) {
+        self.cells.send(cells).unwrap();
+    }
+
     fn end(self) {
         drop(self.cells);
         self.thread.join().unwrap();
@@ -251,12 +298,7 @@ impl Run {
             Step::Allocate(size) => {
                 shadow.add(malloc::malloc(size), size, if size > 8 { 16 } else { 8 })
             }
-            Step::Zeroed(size) => {
-                let cell = malloc::calloc(size, 1);
-                // SAFETY: it was just allocated with so many bytes.
-                assert!((0..size).all(|at| unsafe { cell.add(at).read() } == 0));
-                shadow.add(cell, size, 8);
-            }
+            Step::Zeroed(size) => shadow.add_zeroed(size),
             Step::Aligned(log, size) => {
                 shadow.add(malloc::aligned_alloc(1 << log, size), size, 1 << log)
             }
@@ -264,48 +306,16 @@ impl Run {
                 // SAFETY: it is in use.
                 unsafe { malloc::realloc(pointer(cell), size) }.expose_provenance()
             }),
-            Step::ResizeAligned(log, first, size) => {
-                let align = 1 << log;
-                // What is resized has to be at such a multiple.
-                let cell = malloc::aligned_alloc(align, first);
-                shadow.add(cell, first, align);
-                let turn = shadow.cells.range(..cell.addr()).count();
-                shadow.resize(turn, align, size, |cell| {
-                    // SAFETY: it is in use.
-                    unsafe { malloc::aligned_realloc(pointer(cell), align, size) }
-                        .expose_provenance()
-                });
-            }
-            Step::ResizeElsewhere(turn, size) => shadow.resize(turn, 8, size, |cell| {
-                // SAFETY: it is in use.
-                let resize = move || unsafe { malloc::realloc(pointer(cell), size) };
-                std::thread::spawn(move || resize().expose_provenance())
-                    .join()
-                    .unwrap()
-            }),
+            Step::ResizeAligned(log, first, size) => shadow.resize_aligned(1 << log, first, size),
+            Step::ResizeElsewhere(turn, size) => shadow.resize_elsewhere(turn, size),
             Step::Free(turn) => free_all(shadow.take_several(turn, 1)),
             Step::FreeElsewhere(turn) => {
-                let cells = shadow.take_several(turn, 7);
                 let beside = Beside::begin();
-                beside.cells.send(cells).unwrap();
+                beside.free(shadow.take_several(turn, 7));
                 beside.end();
             }
-            Step::FreeBeside(turn) => self
-                .beside
-                .cells
-                .send(shadow.take_several(turn, 7))
-                .unwrap(),
-            Step::Inherit(size, count) => {
-                let allocate = move || {
-                    (0..count)
-                        .map(|_| malloc::malloc(size).expose_provenance())
-                        .collect::<Vec<_>>()
-                };
-                let cells = std::thread::spawn(allocate).join().unwrap();
-                cells
-                    .into_iter()
-                    .for_each(|cell| shadow.add(pointer(cell), size, 8));
-            }
+            Step::FreeBeside(turn) => self.beside.free(shadow.take_several(turn, 7)),
+            Step::Inherit(size, count) => shadow.inherit(size, count),
             // SAFETY: the heap is this thread's.
             Step::Collect(force) => unsafe { heaps::default().unwrap().collect(force) },
             Step::NewHeap => {
@@ -314,31 +324,40 @@ impl Run {
                 }
             }
             Step::AllocateIn(turn, size) => {
-                if let Some(heap) = turn.checked_rem(self.heaps.len()) {
-                    shadow.add(pointer(heap_malloc(self.heaps[heap], size)), size, 8);
+                if let Some(heap) = self.heap(turn) {
+                    let cell = heap_malloc(self.heaps[heap], size);
+                    self.shadow.add(pointer(cell), size, 8);
                 }
             }
             Step::Delete(turn) => {
-                if let Some(heap) = turn.checked_rem(self.heaps.len()) {
+                if let Some(heap) = self.heap(turn) {
                     // SAFETY: the heap is this thread's, and not used any further.
                     unsafe { heaps::delete(self.heaps.swap_remove(heap)) };
                 }
             }
-            Step::Destroy(turn) => {
-                if let Some(heap) = turn.checked_rem(self.heaps.len()) {
-                    let heap = self.heaps.swap_remove(heap);
-                    // The thread beside may still be freeing cells of it.
-                    std::mem::replace(&mut self.beside, Beside::begin()).end();
-                    shadow.take_all_of(heap);
-                    // SAFETY: the heap is this thread's, and neither it nor a cell of it is used any further.
-                    unsafe { heaps::destroy(heap) };
-                }
-            }
+            Step::Destroy(turn) => self.destroy(turn),
             Step::Visit(turn) => {
-                if let Some(heap) = turn.checked_rem(self.heaps.len()) {
-                    shadow.compare(self.heaps[heap]);
+                if let Some(heap) = self.heap(turn) {
+                    self.shadow.compare(self.heaps[heap]);
                 }
             }
+        }
+    }
+
+    /// The place of the heap whose turn it is, if there is any.
+    fn heap(&self, turn: usize) -> Option<usize> {
+        turn.checked_rem(self.heaps.len())
+    }
+
+    /// Destroys a heap, with all its cells.
+    fn destroy(&mut self, turn: usize) {
+        if let Some(heap) = self.heap(turn) {
+            let heap = self.heaps.swap_remove(heap);
+            // The thread beside may still be freeing cells of it.
+            std::mem::replace(&mut self.beside, Beside::begin()).end();
+            self.shadow.take_all_of(heap);
+            // SAFETY: the heap is this thread's, and neither it nor a cell of it is used any further.
+            unsafe { heaps::destroy(heap) };
         }
     }
 

@@ -48,6 +48,7 @@ class Verdict:
     rises: bool
 
     def line(self) -> str:
+        """The verdict as text, with the growth as a share of the median."""
         share = self.growth / self.median if self.median else 0
         word = "RISES" if self.rises else "level"
         return f"{self.subject:22} median {self.median:10.0f}  growth {share:+7.1%}  {word}"
