@@ -12,7 +12,7 @@ import heap.Child;
 
 public class LoopSafepoints {
     public static void main(String[] args) throws Exception {
-        String concurrent = Child.hasOwnPolicy() ? "ConcurrentMarkSweep" : "ConcurrentImmix";
+        String concurrent = Child.concurrentPlan();
         check(concurrent, true, 1000);
         check(concurrent, true, 500, "-XX:+UseCountedLoopSafepoints", "-XX:LoopStripMiningIter=500");
         check(concurrent, false, 0, "-XX:-UseCountedLoopSafepoints");

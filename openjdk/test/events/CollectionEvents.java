@@ -10,11 +10,11 @@
  */
 
 import heap.Check;
+import heap.Events;
 import heap.Heap;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,7 +23,6 @@ import java.util.stream.Collectors;
 import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedClass;
 import jdk.jfr.consumer.RecordedEvent;
-import jdk.jfr.consumer.RecordingFile;
 
 public class CollectionEvents {
     private static final int REFERENCES = 1000;
@@ -35,12 +34,12 @@ public class CollectionEvents {
 
     private static final List<Object> kept = new ArrayList<>();
     private static byte[][] hog;
+    private static long collections;
 
     public static void main(String[] args) throws Exception {
         for (int i = 0; i < MARKERS; i++) {
             kept.add(new Marker());
         }
-        long before;
         Map<String, List<RecordedEvent>> events;
         try (Recording recording = new Recording()) {
             for (String name : List.of("GarbageCollection", "GCPhasePause", "GCPhasePauseLevel1",
@@ -48,17 +47,10 @@ public class CollectionEvents {
                     "ObjectCountAfterGC", "GCCPUTime")) {
                 recording.enable("jdk." + name).withoutThreshold().withoutStackTrace();
             }
-            recording.start();
-            before = Heap.collections();
-            collect();
-            recording.stop();
-            Path file = Path.of("collections.jfr");
-            recording.dump(file);
-            events = RecordingFile.readAllEvents(file).stream()
+            events = Events.of(recording, CollectionEvents::collect).stream()
                     .collect(Collectors.groupingBy(event -> event.getEventType().getName()));
         }
-        long collections = Heap.collections() - before;
-        RecordedEvent collection = collection(events, collections);
+        RecordedEvent collection = collection(events);
         int id = collection.getInt("gcId");
         phases(events, id, collection);
         summaries(events, id);
@@ -69,6 +61,7 @@ public class CollectionEvents {
     }
 
     private static void collect() {
+        long before = Heap.collections();
         Heap.churn(100L * Heap.MIB);
         ReferenceQueue<Object> queue = new ReferenceQueue<>();
         for (int i = 0; i < REFERENCES; i++) {
@@ -78,10 +71,11 @@ public class CollectionEvents {
         hog = new byte[10][Heap.MIB];
         hog = null;
         System.gc();
+        collections = Heap.collections() - before;
     }
 
     /** The one that System.gc() has asked for. */
-    private static RecordedEvent collection(Map<String, List<RecordedEvent>> events, long collections) {
+    private static RecordedEvent collection(Map<String, List<RecordedEvent>> events) {
         List<RecordedEvent> all = events.get("jdk.GarbageCollection");
         Check.equal((int) collections, all.size(), "events of collections");
         for (RecordedEvent event : all) {

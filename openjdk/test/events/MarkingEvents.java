@@ -21,8 +21,7 @@ import jdk.jfr.consumer.RecordedEvent;
 
 public class MarkingEvents {
     public static void main(String[] args) throws Exception {
-        String plan = Child.hasOwnPolicy() ? "ConcurrentMarkSweep" : "ConcurrentImmix";
-        Child child = Child.with("-Xmx256m", "-XX:ThirdPartyHeapOptions=plan=" + plan, "-Xlog:gc,safepoint").main(Main.class).mustExitCleanly(0);
+        Child child = Child.with("-Xmx256m", "-XX:ThirdPartyHeapOptions=plan=" + Child.concurrentPlan(), "-Xlog:gc,safepoint").main(Main.class).mustExitCleanly(0);
         long beside = child.marksBeside();
         Check.that(beside > 0, "marking ran beside the program");
         Check.equal(beside, (long) child.lines("\\] GC\\(\\d+\\) Concurrent Mark \\d+\\.\\d+ms$").size(), "lines about marking");

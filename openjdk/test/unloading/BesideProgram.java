@@ -11,6 +11,7 @@
 import heap.Check;
 import heap.Child;
 import heap.Heap;
+import heap.LatePlaces;
 import heap.Loaders;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
@@ -26,7 +27,7 @@ public class BesideProgram {
     private static final int ROUNDS_WITHOUT = 20_000;
 
     public static void main(String[] args) throws Exception {
-        String plan = Child.hasOwnPolicy() ? "ConcurrentMarkSweep" : "ConcurrentImmix";
+        String plan = Child.concurrentPlan();
         for (String compiler : new String[] {"-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation", "-Xint"}) {
             Child on = child(plan, compiler, "-XX:+ClassUnloadingWithConcurrentMark");
             Check.that(on.marksBeside() > 0, "marking ran beside the program");
@@ -53,35 +54,28 @@ public class BesideProgram {
 
     /** Moves what reaches classes from place to place. */
     public static class Main {
-        private static final int PLACES = 512;
-        /** An initial pause does not come to the middle of so many elements. */
-        private static final int ELEMENTS = 2_000_000;
-        private static final int FIRST = ELEMENTS / 2;
-
         static volatile Object sink;
-        private static final Object[] HELD = new Object[ELEMENTS];
-        private static final WeakReference<?>[] WEAK = new WeakReference<?>[PLACES];
+        private static final LatePlaces HELD = new LatePlaces();
+        private static final WeakReference<?>[] WEAK = new WeakReference<?>[LatePlaces.COUNT];
 
         public static void main(String[] args) throws Exception {
-            for (int i = 0; i < ELEMENTS; i++) {
-                HELD[i] = i < FIRST || i >= FIRST + PLACES ? new Object() : null;
-            }
             boolean unloads = args[0].contains("+");
             ClassLoadingMXBean classes = ManagementFactory.getClassLoadingMXBean();
             for (int i = 0; unloads ? classes.getUnloadedClassCount() < ENOUGH : i < ROUNDS_WITHOUT; i++) {
-                int place = i % PLACES;
-                Object held = HELD[FIRST + place] == null && WEAK[place] != null ? WEAK[place].get() : HELD[FIRST + place];
+                int place = i % LatePlaces.COUNT;
+                Object strong = HELD.get(place);
+                Object held = strong == null && WEAK[place] != null ? WEAK[place].get() : strong;
                 if (held != null) {
                     Check.equal(Reachable.SECRET, secret(held), "what " + held.getClass() + " leads to");
                 }
-                if (i / PLACES % 4 == 0) {
-                    HELD[FIRST + place] = made(i);
-                } else if (HELD[FIRST + place] != null) {
+                if (i / LatePlaces.COUNT % 4 == 0) {
+                    HELD.set(place, made(i));
+                } else if (strong != null) {
                     // For a while it is held weakly.
                     WEAK[place] = new WeakReference<>(held);
-                    HELD[FIRST + place] = null;
+                    HELD.set(place, null);
                 } else {
-                    HELD[FIRST + place] = held;
+                    HELD.set(place, held);
                     WEAK[place] = null;
                 }
                 sink = new byte[Heap.MIB / 4];

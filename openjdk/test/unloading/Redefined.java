@@ -11,6 +11,7 @@
 import heap.Check;
 import heap.Child;
 import heap.Heap;
+import heap.LatePlaces;
 import heap.Loaders;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -25,9 +26,8 @@ import java.util.jar.Manifest;
 
 public class Redefined {
     public static void main(String[] args) throws Exception {
-        String plan = Child.hasOwnPolicy() ? "ConcurrentMarkSweep" : "ConcurrentImmix";
         // Compiled code would hold the constant. What a collection has lost is seen at once.
-        Child child = Child.with("-Xint", "-Xms256m", "-Xmx256m", "-XX:ThirdPartyHeapOptions=plan=" + plan, "-javaagent:" + agent(), "-Xlog:gc,gc+phases,safepoint",
+        Child child = Child.with("-Xint", "-Xms256m", "-Xmx256m", "-XX:ThirdPartyHeapOptions=plan=" + Child.concurrentPlan(), "-javaagent:" + agent(), "-Xlog:gc,gc+phases,safepoint",
                 "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifyAfterGC").main(Main.class).mustExitCleanly(0);
         Check.that(child.marksBeside() > 0, "marking ran beside the program");
         Check.that(child.out().contains("Class Unloading"), "marking looked for classes to unload");
@@ -79,12 +79,8 @@ public class Redefined {
 
     /** Takes the constant, redefines the class, and looks later whether the constant is what it was. */
     public static class Main {
-        private static final int PLACES = 512;
-        /** An initial pause does not come to the middle of so many elements. */
-        private static final int ELEMENTS = 2_000_000;
-        private static final int FIRST = ELEMENTS / 2;
         /** Some thirty cycles, three of which look for classes to unload: a redefinition keeps all loaders for the cycle that it falls into. */
-        private static final int VERSIONS = 9 * PLACES;
+        private static final int VERSIONS = 9 * LatePlaces.COUNT;
 
         private static Instrumentation instrumentation;
         static volatile Object sink;
@@ -94,22 +90,19 @@ public class Redefined {
         }
 
         public static void main(String[] args) throws Exception {
-            Object[] held = new Object[ELEMENTS];
-            for (int i = 0; i < ELEMENTS; i++) {
-                held[i] = i < FIRST || i >= FIRST + PLACES ? new Object() : null;
-            }
-            Object[][] taken = new Object[PLACES][];
+            LatePlaces held = new LatePlaces();
+            Object[][] taken = new Object[LatePlaces.COUNT][];
             for (int i = 0; i < VERSIONS; i++) {
-                int place = i % PLACES;
-                if (i / PLACES % 3 == 0) {
+                int place = i % LatePlaces.COUNT;
+                if (i / LatePlaces.COUNT % 3 == 0) {
                     Loader loader = new Loader(i);
-                    held[FIRST + place] = loader;
+                    held.set(place, loader);
                     Check.equal(name(i), constant(loader), "the first constant");
                     taken[place] = null;
                 } else {
-                    Loader loader = (Loader) held[FIRST + place];
+                    Loader loader = (Loader) held.get(place);
                     if (taken[place] != null) {
-                        Check.equal(name(i - 2 * PLACES), taken[place][0], "the constant of an old version");
+                        Check.equal(name(i - 2 * LatePlaces.COUNT), taken[place][0], "the constant of an old version");
                     }
                     // In an object that is new: marking does not look into it.
                     taken[place] = new Object[] {constant(loader)};

@@ -61,6 +61,11 @@ public final class Child {
         return hasOwnPolicy() && optionsUnderTest().stream().noneMatch(option -> option.matches(".*plan=(?!\\w*MarkSweep).*"));
     }
 
+    /** A plan of the plugin under test that marks beside the program. */
+    public static String concurrentPlan() {
+        return hasOwnPolicy() ? "ConcurrentMarkSweep" : "ConcurrentImmix";
+    }
+
     /** Whether they choose a plan that marks beside the program. */
     public static boolean marksBesideProgram() {
         return optionsUnderTest().stream().anyMatch(option -> option.contains("plan=Concurrent"));
