@@ -133,7 +133,7 @@ def read(path: Path) -> list[Invocation]:
 
 
 def _invocation(text: str) -> Invocation:
-    marks = [json.loads(line[len(MARK) :]) for line in text.splitlines() if line.startswith(MARK)]
+    marks = _marks(text)
     if not marks or "start" not in marks[0]:
         said = "the log holds no mark of the launcher: running-ng was stopped before the JVM ran"
         return Invocation([], Outcome.ERROR, said, is_cut=True)
@@ -155,6 +155,18 @@ def _invocation(text: str) -> Invocation:
         launcher=end,
         resident=end.get("resident", []),
     )
+
+
+def _marks(text: str) -> list[dict]:
+    """What the launcher has said of a run, up to a mark that it was stopped in the middle of."""
+    marks = []
+    for line in text.splitlines():
+        if line.startswith(MARK):
+            try:
+                marks.append(json.loads(line[len(MARK) :]))
+            except ValueError:
+                break
+    return marks
 
 
 def _outcome(end: dict, output: str) -> tuple[Outcome, str]:

@@ -290,6 +290,16 @@ def test_a_killed_jvm_and_an_interrupted_log_are_no_statement_about_memory(tmp_p
     assert logs.read(interrupted)[0].outcome is Outcome.ERROR
 
 
+@pytest.mark.parametrize("mark", ["end", "start"])
+def test_a_log_that_ends_in_the_middle_of_a_mark_is_cut(tmp_path, mark):
+    marked = [f"{launch.MARK}{json.dumps(each)}\n" for each in ({"start": {"command": ["java"]}}, {"exit": 0})]
+    file = tmp_path / "cut.log"
+    start = (LOGS / "passed-serial.log").read_text().partition(launch.MARK)[0]
+    file.write_text(start + ("".join(marked)[:-5] if mark == "end" else marked[0][:-5]))
+    (run,) = logs.read(file)
+    assert run.is_cut
+
+
 def test_statistics_of_mmtk_are_read_by_name(tmp_path):
     text = (LOGS / "passed-serial.log").read_text()
     # The format of print_stats in mmtk 0.33.0's util/statistics/stats.rs.
