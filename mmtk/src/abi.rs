@@ -8,7 +8,7 @@
 use std::ffi::{c_char, c_void};
 
 /// Must equal `THIRD_PARTY_HEAP_ABI_VERSION`.
-pub const ABI_VERSION: u32 = 17;
+pub const ABI_VERSION: u32 = 18;
 
 /// `THIRD_PARTY_HEAP_WIDE_SLOT`: with compressed oops, marks the address of a full-width oop.
 pub const WIDE_SLOT: usize = 1 << 63;
@@ -294,7 +294,7 @@ mirror! {
 
 mirror! {
     /// What the plugin may call.
-    Vm = ThirdPartyHeapVMTable, 224;
+    Vm = ThirdPartyHeapVMTable, 232;
     0 size: u64,
     8 fatal: unsafe extern "C" fn(message: *const c_char) -> !,
     16 out_of_os_memory: unsafe extern "C" fn(message: *const c_char, bytes: u64) -> !,
@@ -323,6 +323,7 @@ mirror! {
     200 memory_mapped: unsafe extern "C" fn(start: *const c_void, bytes: u64, is_heap: i32),
     208 begin_phase: unsafe extern "C" fn(phase: i32),
     216 scan_late_roots: unsafe extern "C" fn(sink: *const RootSink),
+    224 unloads_classes: unsafe extern "C" fn() -> i32,
 }
 
 mirror! {

@@ -84,7 +84,6 @@ pub fn may_collect() -> bool {
 const SLACK_PAGES: usize = 64;
 
 /// Whether `bytes` more would exceed `-Xmx` while nothing can be collected.
-#[cold]
 fn is_over_limit<const COMPRESSED: bool>(bytes: usize) -> bool {
     let reserved = heap::mmtk::<COMPRESSED>().get_plan().get_reserved_pages();
     let free = trigger::max_pages().saturating_sub(reserved + SLACK_PAGES);
@@ -107,10 +106,10 @@ pub fn alloc<const COMPRESSED: bool>(
     mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
     bytes: usize,
 ) -> Option<ObjectReference> {
-    let semantics = semantics(bytes);
-    if !may_collect() && is_over_limit::<COMPRESSED>(bytes) {
-        return None;
+    if !may_collect() {
+        return alloc_without_collection(mutator, bytes);
     }
+    let semantics = semantics(bytes);
     let address = memory_manager::alloc(mutator, bytes, WORD, 0, semantics);
     let object = ObjectReference::from_raw_address(address)?;
     memory_manager::post_alloc(mutator, object, bytes, semantics);
@@ -118,6 +117,7 @@ pub fn alloc<const COMPRESSED: bool>(
 }
 
 /// As [`alloc`], but the calling thread never waits for a collection: the heap grows, up to `-Xmx`.
+#[cold]
 pub fn alloc_without_collection<const COMPRESSED: bool>(
     mutator: &mut Mutator<OpenJDK<COMPRESSED>>,
     bytes: usize,

@@ -85,6 +85,9 @@ fn remembered<const COMPRESSED: bool>(
 /// Hands over to mmtk the objects that compiled code of the mutator's thread has remembered. By the thread itself, or in a pause.
 pub fn take_remembered<const COMPRESSED: bool>(mutator: &mut Mutator<OpenJDK<COMPRESSED>>) {
     let buffer = remembered(mutator);
+    if buffer.unused_bytes == abi::REMEMBERED_BYTES {
+        return;
+    }
     let unused_bytes = std::mem::replace(&mut buffer.unused_bytes, abi::REMEMBERED_BYTES);
     let objects = buffer.objects;
     for &object in &objects[unused_bytes as usize / size_of_val(&objects[0])..] {

@@ -4,7 +4,7 @@
 use crate::active_plan::mutator_ref;
 use crate::references::DISCOVERY;
 use crate::trigger::HeapSize;
-use crate::{abi, heap, phases, recent_copies, roots, trigger, upcalls, OpenJDK};
+use crate::{abi, classes, heap, phases, recent_copies, roots, trigger, upcalls, OpenJDK};
 use mmtk::plan::Pause;
 use mmtk::util::alloc::AllocationError;
 use mmtk::util::heap::GCTriggerPolicy;
@@ -16,13 +16,10 @@ use std::sync::atomic::{fence, AtomicBool, Ordering};
 /// `ThirdPartyHeapPause`: what the pause that has been scheduled, or lasts, is for.
 pub fn pause<const COMPRESSED: bool>() -> i32 {
     let plan = heap::mmtk::<COMPRESSED>().get_plan();
-    let is_nursery = plan
-        .generational()
-        .is_some_and(|plan| plan.is_current_gc_nursery());
     match plan.concurrent().and_then(|plan| plan.current_pause()) {
         Some(Pause::InitialMark) => abi::PAUSE_INITIAL_MARK,
         Some(Pause::FinalMark) => abi::PAUSE_FINAL_MARK,
-        _ if is_nursery => abi::PAUSE_PARTIAL,
+        _ if trigger::is_partial(plan) => abi::PAUSE_PARTIAL,
         _ => abi::PAUSE_FULL,
     }
 }
@@ -37,11 +34,12 @@ pub fn is_beside_mutators() -> bool {
     !IN_PAUSE.load(Ordering::SeqCst)
 }
 
-/// Starts the discovery of references, unless marking has begun in an earlier pause and found some. Only a full pause clears all soft
-/// references: the VM has it do so where it would be out of memory else.
-fn begin_discovery<const COMPRESSED: bool>() {
+/// Has it known what the collection does with classes and references, unless marking has begun in an earlier pause. Only a full pause clears
+/// all soft references: the VM has it do so where it would be out of memory else.
+fn begin_collection<const COMPRESSED: bool>() {
     let pause = pause::<COMPRESSED>();
     if pause != abi::PAUSE_FINAL_MARK {
+        classes::begin(upcalls::unloads_classes());
         let mut policy = upcalls::soft_reference_policy();
         policy.clear_all &= pause == abi::PAUSE_FULL;
         DISCOVERY.begin(policy);
@@ -62,7 +60,7 @@ impl<const COMPRESSED: bool> Collection<OpenJDK<COMPRESSED>> for Safepoints {
         IN_PAUSE.store(true, Ordering::SeqCst);
         recent_copies::forget();
         roots::begin_collection();
-        begin_discovery::<COMPRESSED>();
+        begin_collection::<COMPRESSED>();
         phases::schedule::<COMPRESSED>();
         if pause::<COMPRESSED>() == abi::PAUSE_FINAL_MARK {
             roots::snapshot_late::<COMPRESSED>();

@@ -576,6 +576,10 @@ unsafe extern "C" fn remember_slots(mutator: Mutator, first: *mut c_void, count:
 
 unsafe extern "C" fn snapshot_object(mutator: Mutator, pointer: *mut c_void) {
     fn snapshot<const COMPRESSED: bool>(mutator: Mutator, object: ObjectReference) {
+        // Most often it is marked.
+        if object.is_live() {
+            return;
+        }
         // SAFETY: as above.
         unsafe { barrier::snapshot_objects::<COMPRESSED>(mutator, &[object], &mut [0]) }
     }

@@ -22,6 +22,7 @@ mod allocation;
 mod barrier;
 #[cfg(feature = "shardsweep")]
 mod cells;
+mod classes;
 mod collection;
 mod entry;
 mod heap;

@@ -13,7 +13,7 @@ use mmtk::MMTKBuilder;
 const ENVIRONMENT_PREFIX: &str = "MMTK_";
 
 /// An option of mmtk's that the user may set, and the form of its values.
-struct Option_ {
+struct KnownOption {
     name: &'static str,
     expected: &'static str,
 }
@@ -32,23 +32,23 @@ const MOST_THREADS: usize = 1 << 16;
 
 /// mmtk's options cannot be listed through its interface; a test makes sure that it knows these.
 #[rustfmt::skip]
-const OPTIONS: &[Option_] = &[
-    Option_ { name: "plan", expected: "the name of a plan" },
-    Option_ { name: "threads", expected: "a number of GC threads, from 1 to 65536" },
-    Option_ { name: "concurrent_threads", expected: "a number of GC threads, from 1 to 65536" },
-    Option_ { name: "ignore_system_gc", expected: BOOLEAN },
-    Option_ { name: "nursery", expected: "Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX, of at least 131072 bytes" },
-    Option_ { name: "full_heap_system_gc", expected: BOOLEAN },
-    Option_ { name: "stress_factor", expected: BYTES },
-    Option_ { name: "precise_stress", expected: BOOLEAN },
-    Option_ { name: "thread_affinity", expected: "a list of processors that the process may run on, such as 0,2-3 or AllInSet:0,1" },
-    Option_ { name: "transparent_hugepages", expected: BOOLEAN },
+const OPTIONS: &[KnownOption] = &[
+    KnownOption { name: "plan", expected: "the name of a plan" },
+    KnownOption { name: "threads", expected: "a number of GC threads, from 1 to 65536" },
+    KnownOption { name: "concurrent_threads", expected: "a number of GC threads, from 1 to 65536" },
+    KnownOption { name: "ignore_system_gc", expected: BOOLEAN },
+    KnownOption { name: "nursery", expected: "Fixed:BYTES, Bounded:MIN,MAX or ProportionalBounded:MIN,MAX, of at least 131072 bytes" },
+    KnownOption { name: "full_heap_system_gc", expected: BOOLEAN },
+    KnownOption { name: "stress_factor", expected: BYTES },
+    KnownOption { name: "precise_stress", expected: BOOLEAN },
+    KnownOption { name: "thread_affinity", expected: "a list of processors that the process may run on, such as 0,2-3 or AllInSet:0,1" },
+    KnownOption { name: "transparent_hugepages", expected: BOOLEAN },
     #[cfg(not(feature = "malloc-libc"))]
-    Option_ { name: "count_live_bytes_in_gc", expected: BOOLEAN },
-    Option_ { name: "immix_always_defrag", expected: BOOLEAN },
-    Option_ { name: "immix_defrag_every_block", expected: BOOLEAN },
-    Option_ { name: "immix_defrag_headroom_percent", expected: "a number from 0 to 50" },
-    Option_ { name: "concurrent_immix_disable_concurrent_marking", expected: BOOLEAN },
+    KnownOption { name: "count_live_bytes_in_gc", expected: BOOLEAN },
+    KnownOption { name: "immix_always_defrag", expected: BOOLEAN },
+    KnownOption { name: "immix_defrag_every_block", expected: BOOLEAN },
+    KnownOption { name: "immix_defrag_headroom_percent", expected: "a number from 0 to 50" },
+    KnownOption { name: "concurrent_immix_disable_concurrent_marking", expected: BOOLEAN },
 ];
 
 /// Options of mmtk's that are not the user's to set, and why.
@@ -163,7 +163,7 @@ impl Settings {
             ));
         };
         if name == "plan" {
-            self.plan = plans::find(value)?;
+            self.plan = plans::find(value).map_err(|line| format!("{source}: {line}"))?;
         }
         let options = &mut self.builder;
         if !options.set_option(name, value)

@@ -2,8 +2,8 @@
 //! The parts of a pause that the VM does not see begin. It measures and logs all of them: here it is told when one begins, which
 //! ends the one before it.
 
-use crate::abi::Phase;
-use crate::{heap, upcalls, OpenJDK};
+use crate::abi::{self, Phase};
+use crate::{collection, heap, upcalls, OpenJDK};
 use mmtk::memory_manager;
 use mmtk::scheduler::{GCWork, GCWorker, WorkBucketStage};
 use mmtk::MMTK;
@@ -21,8 +21,13 @@ impl<const COMPRESSED: bool> GCWork<OpenJDK<COMPRESSED>> for BeginMark {
     }
 }
 
-/// Has the beginning of marking told. Called when the mutators have been stopped, before there are packets for roots.
+/// Has the beginning of marking told. Called when the mutators have been stopped, before there are packets for roots. A final mark has
+/// none of those: what is left is marked from the beginning on.
 pub fn schedule<const COMPRESSED: bool>() {
+    if collection::pause::<COMPRESSED>() == abi::PAUSE_FINAL_MARK {
+        upcalls::begin_phase(Phase::Mark);
+        return;
+    }
     let mmtk = heap::mmtk::<COMPRESSED>();
     memory_manager::add_work_packet(mmtk, WorkBucketStage::Closure, BeginMark);
 }

@@ -33,8 +33,8 @@ use mmtk::util::{Address, ObjectReference, VMWorkerThread};
 use mmtk::vm::slot::Slot;
 use mmtk::vm::{ObjectTracer, ObjectTracerContext, ReferenceGlue};
 use std::iter;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What a collection does with soft references. Times are milliseconds of the VM's soft reference
 /// clock.
@@ -49,8 +49,13 @@ pub struct SoftPolicy {
 }
 
 impl SoftPolicy {
-    fn clears(&self, timestamp: i64) -> bool {
-        self.clear_all || self.clock.saturating_sub(timestamp) > self.max_age
+    /// The last use before which a soft reference is cleared.
+    fn oldest_use(&self) -> i64 {
+        if self.clear_all {
+            i64::MAX
+        } else {
+            self.clock.saturating_sub(self.max_age)
+        }
     }
 }
 
@@ -273,7 +278,8 @@ const SHARDS: usize = 16;
 /// The discovered references of the collection that is running.
 pub struct Discovery {
     on: AtomicBool,
-    policy: RwLock<SoftPolicy>,
+    /// Of a soft reference that is not cleared for its age, on the VM's soft reference clock.
+    oldest_use: AtomicI64,
     shards: [Mutex<Lists>; SHARDS],
     processing: Mutex<Processing>,
 }
@@ -292,11 +298,7 @@ impl Discovery {
     const fn new() -> Self {
         Self {
             on: AtomicBool::new(false),
-            policy: RwLock::new(SoftPolicy {
-                clear_all: false,
-                clock: 0,
-                max_age: 0,
-            }),
+            oldest_use: AtomicI64::new(0),
             shards: [const { Mutex::new(Lists::new()) }; SHARDS],
             processing: Mutex::new(Processing {
                 finals_done: false,
@@ -310,7 +312,8 @@ impl Discovery {
 
     /// Starts discovery. Called when the mutators are stopped.
     pub fn begin(&self, policy: SoftPolicy) {
-        *self.policy.write().expect("no reader panics") = policy;
+        self.oldest_use
+            .store(policy.oldest_use(), Ordering::Relaxed);
         *lock(&self.processing) = Processing::default();
         self.on.store(true, Ordering::Release);
     }
@@ -435,10 +438,7 @@ pub fn discover<const COMPRESSED: bool>(
     };
     let keeps = referent.is_reachable()
         || match strength {
-            Strength::Soft => {
-                let policy = DISCOVERY.policy.read().expect("no writer panics");
-                !policy.clears(view.timestamp())
-            }
+            Strength::Soft => view.timestamp() >= DISCOVERY.oldest_use.load(Ordering::Relaxed),
             // Its finalizer has run, or is about to.
             Strength::Final => load(view.next()).is_some(),
             Strength::Weak | Strength::Phantom => false,

@@ -66,6 +66,8 @@ impl<const COMPRESSED: bool, F: RootsWorkFactory<OopSlot<COMPRESSED>>> Buffer<CO
             buffer.slots.push(OopSlot::from_raw(slot));
             if buffer.slots.len() == EDGES_WORK_BUFFER_SIZE {
                 buffer.flush();
+                // There may be as many again.
+                buffer.slots.reserve_exact(EDGES_WORK_BUFFER_SIZE);
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::collection::is_beside_mutators;
 use crate::layout::{self, Kind, Object};
 use crate::references::{self, DISCOVERY};
 use crate::slot::OopSlot;
-use crate::{barrier, phases, roots, upcalls, OpenJDK};
+use crate::{barrier, classes, phases, roots, upcalls, OpenJDK};
 use mmtk::scheduler::GCWorker;
 use mmtk::util::{Address, ObjectReference, VMWorkerThread};
 use mmtk::vm::slot::Slot;
@@ -157,7 +157,7 @@ fn scan<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPRESSED>>>(
     // The class of a mirror may be freed beside marking: `VM_RedefineClasses` in `jvmtiRedefineClasses.cpp` does not wait for it. The
     // final mark looks for what mirrors alone lead to, the class loader data of hidden classes. It sees the mark of this one, or
     // this worker sees the pause.
-    if kind != Kind::Mirror || !is_beside_mutators() {
+    if classes::are_kept_by_objects() && (kind != Kind::Mirror || !is_beside_mutators()) {
         view.visit_class_loader_data(kind, |data| {
             visit_class_loader_data::<COMPRESSED, _>(data, visitor)
         });
@@ -216,6 +216,8 @@ fn visit_class_loader_data<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPR
 #[cfg(debug_assertions)]
 mod check {
     use super::*;
+    use crate::abi;
+    use crate::collection::pause;
 
     /// One object of this many words of the heap is checked, at most.
     const SAMPLE: usize = 31;
@@ -250,6 +252,10 @@ mod check {
             }
         };
         view.visit_fields(kind, OopSlot::<COMPRESSED>::FIELD_BYTES, |_| {}, &mut note);
+        // Of a loader that was there before, one may be new at a final mark.
+        if !classes::are_kept_by_objects() && pause::<COMPRESSED>() != abi::PAUSE_FINAL_MARK {
+            view.visit_class_loader_data(kind, |data| panic!("{data} of {object} is no root"));
+        }
         if kind == Kind::Reference {
             note(view.referent());
             note(view.discovered());

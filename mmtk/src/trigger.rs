@@ -109,7 +109,7 @@ fn nursery_room(occupied: usize, nursery: &NurserySize) -> usize {
 }
 
 /// Whether this collection has looked at new objects alone.
-fn is_partial<VM: VMBinding>(plan: &dyn Plan<VM = VM>) -> bool {
+pub fn is_partial<VM: VMBinding>(plan: &dyn Plan<VM = VM>) -> bool {
     plan.generational()
         .is_some_and(|plan| plan.is_current_gc_nursery())
 }

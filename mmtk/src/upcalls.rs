@@ -189,6 +189,12 @@ pub fn visit_class_loader_data(class_loader_data: Address, sink: &abi::RootSink)
     unsafe { (vm().visit_class_loader_data)(class_loader_data.to_mut_ptr(), sink) }
 }
 
+/// Whether this collection, or marking that has begun in this pause, unloads classes. Otherwise all class loader data are roots.
+pub fn unloads_classes() -> bool {
+    // SAFETY: called inside a collection only.
+    unsafe { (vm().unloads_classes)() != 0 }
+}
+
 /// What this collection does with soft references.
 pub fn soft_reference_policy() -> SoftPolicy {
     let (mut clear_all, mut clock, mut max_age) = (0, 0, 0);

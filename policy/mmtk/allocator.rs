@@ -230,9 +230,10 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
     /// Gives up all blocks, by the mutator's thread. Where nothing was allocated since it was called last, that takes no time.
     pub fn give_up(&mut self) {
         let heap = self.space.heap();
-        self.tell_reused(1);
         let (local, heads) = self.lists();
         let unused = local.give_up(heads, heap);
+        // What it gave back is not among it.
+        self.tell_reused(1);
         self.space.uncharge(unused);
     }
 
@@ -278,6 +279,8 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
         self.alloc_slow(size, align, offset)
     }
 
+    /// Never inlined into the loop that calls it again after a collection, which has changed the thread's side meanwhile.
+    #[inline(never)]
     fn alloc_slow_once(&mut self, size: usize, align: usize, _offset: usize) -> Address {
         let cell = match Build::bin(size, align) {
             // There may be a cell: lists are hidden, or the caller went past the fast path.

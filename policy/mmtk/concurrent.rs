@@ -286,9 +286,6 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
     }
 
     fn end_marking(&self) {
-        for mutator in VM::VMActivePlan::mutators() {
-            mutator.barrier.flush();
-        }
         self.ms.end_marking();
         Self::for_each_allocator(FreeListAllocator::unmark_free_cells);
         let was_late = self.was_late.load(Ordering::Relaxed);

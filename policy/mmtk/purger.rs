@@ -23,7 +23,7 @@ const OVERDUE: u32 = 4;
 /// What a collection has left to do.
 pub struct Assignment {
     /// Batches of pages, each returned at a step. That yields whether there was any page to return.
-    pub batches: Box<dyn Iterator<Item = bool> + Send>,
+    pub batches: Box<dyn Iterator<Item = ()> + Send>,
     /// Whether there is more than may stay. Asked before each batch: mutators use pages meanwhile.
     pub is_excess: Box<dyn Fn() -> bool + Send>,
     /// Whether mutators come first: what has been purged, they would fault in again.

@@ -435,18 +435,6 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
 }
 
 impl<VM: VMBinding> MarkSweepSpace<VM> {
-    /// Marks an object and returns whether it was not marked before. Of several threads, one is told so.
-    #[inline(always)]
-    fn mark(object: ObjectReference) -> bool {
-        let spec = Shared::<VM>::mark_spec();
-        let address = object.to_raw_address();
-        // What a thread does with an object it has marked is passed on by work packets: marking itself has to order
-        // nothing. Beside mutators, an object that is found unmarked was there before they were stopped the last time:
-        // later ones were marked before a reference to them was stored, which x86 does not turn round.
-        spec.load_atomic::<u8>(address, Ordering::Relaxed) == 0
-            && spec.fetch_or_atomic::<u8>(address, 1, Ordering::Relaxed) == 0
-    }
-
     #[inline(always)]
     pub(crate) fn trace<Q: ObjectQueue>(
         &self,
@@ -454,15 +442,15 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         object: ObjectReference,
     ) -> ObjectReference {
         debug_assert!(
-            self.in_space(object),
+            self.address_in_space(object.to_raw_address()),
             "{object} is not in {}",
             self.common.name
         );
-        if Self::mark(object) {
-            // SAFETY: objects of the space are in its heap's range.
-            unsafe {
-                self.heap().note_marked(object.to_raw_address().as_usize());
-            }
+        // What a thread does with an object it has marked is passed on by work packets: marking itself has to order
+        // nothing. Beside mutators, an object that is found unmarked was there before they were stopped the last time:
+        // later ones were marked before a reference to them was stored, which x86 does not turn round.
+        // SAFETY: objects of the space are in its chunks.
+        if unsafe { self.heap().mark(object.to_raw_address().as_usize()) } {
             queue.enqueue(object);
         }
         object
@@ -553,8 +541,13 @@ impl<VM: VMBinding> Space<VM> for MarkSweepSpace<VM> {
         self.common.initialize_sft(self.as_sft(), sft_map);
     }
 
-    /// Asked for each reference that is traced.
+    /// Asked for each reference that is traced. The VM allocates all objects by the plan's default allocator, so that no other space has any.
     #[inline(always)]
+    fn in_space(&self, object: ObjectReference) -> bool {
+        debug_assert!(self.address_in_space(object.to_raw_address()));
+        true
+    }
+
     fn address_in_space(&self, address: Address) -> bool {
         self.shared.has_chunk_at(address.as_usize())
     }

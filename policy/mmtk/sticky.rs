@@ -300,15 +300,8 @@ impl<VM: VMBinding> GenerationalPlanExt<VM> for StickyMarkSweep<VM> {
         object: ObjectReference,
         _worker: &mut GCWorker<VM>,
     ) -> ObjectReference {
-        if self.ms.in_space(object) {
-            // An old object is marked already.
-            return self.ms.trace(queue, object);
-        }
-        let large = self.common.get_los();
-        if large.in_space(object) {
-            return large.trace_object::<Q>(queue, object);
-        }
-        object
+        // An old object is marked already.
+        self.ms.trace(queue, object)
     }
 }
 

@@ -8,7 +8,7 @@
 //! - A *survivor* is what a collection has left: a run of pages with live cells, all of them open. Its dead
 //!   cells are found cell by cell, from the front on.
 //!
-//! Everything but the link is used by the block's owner alone (a thread, or the collector while all threads are
+//! Everything but the link, and `dirty`, is used by the block's owner alone (a thread, or the collector while all threads are
 //! stopped); the fields are relaxed atomics, which cost what plain ones do, because statistics may look at them at
 //! any time. Ownership passes through a [`Stack`](crate::stack::Stack) or through the bitmaps of free pages, which
 //! order the accesses.

@@ -65,7 +65,10 @@ impl<C: Config> Heap<C> {
         }
         let first = run.pages.start - run.pages.start % HUGE_PAGES;
         for place in (first..run.pages.end).step_by(HUGE_PAGES) {
-            run.dirty |= self.collapse(place..place + HUGE_PAGES, collapser);
+            if !self.collapse(place..place + HUGE_PAGES, collapser) {
+                break;
+            }
+            run.dirty = true;
         }
     }
 
@@ -78,23 +81,27 @@ impl<C: Config> Heap<C> {
         } else {
             collapser.works.store(false, Relaxed);
         }
-        free.into_iter().for_each(|run| self.give(run, is_huge));
+        for run in free {
+            self.give(run.pages, is_huge || run.dirty);
+        }
         is_huge
     }
 
-    /// Claims the free pages in `place`, that of a huge page, which the OS does not hold.
-    fn claim_clean(&self, place: Range<Page>) -> Vec<Range<Page>> {
+    /// Claims the free pages in `place`, that of a huge page, which the OS does not hold; and a few others, which have become dirty
+    /// meanwhile.
+    fn claim_clean(&self, place: Range<Page>) -> Vec<Run> {
         let chunk = Chunk(place.start / CHUNK_PAGES);
         let first = self.directory.page(chunk, 0);
         let pages = place.start - first..place.end - first;
         let clean = self.directory.state(chunk).pages.clean_pages_in(pages);
-        let claim = |run: Range<Page>| Some(self.claim_exactly(run)?.pages);
         runs(&clean)
             .map(|run| first + run.start..first + run.end)
-            .flat_map(|run| match claim(run.clone()) {
+            .flat_map(|run| match self.claim_exactly(run.clone()) {
                 Some(whole) => vec![whole],
                 // Another thread has claimed some of them meanwhile.
-                None => run.filter_map(|page| claim(page..page + 1)).collect(),
+                None => run
+                    .filter_map(|page| self.claim_exactly(page..page + 1))
+                    .collect(),
             })
             .collect()
     }

@@ -14,7 +14,6 @@ use crate::block::{Block, Liveness, State};
 use crate::config::{Accounting, Config, LOG_PAGE_BYTES};
 use crate::directory::{Chunk, Page};
 use crate::heap::Heap;
-use crate::marks::ones;
 use crate::pages::CHUNK_PAGES;
 use crate::size_class::{Bin, MAX_BINS};
 use crate::stack::Chain;
@@ -64,10 +63,33 @@ impl AddAssign for Released {
     }
 }
 
-/// By bin, survivors that may have free cells: so each pool is touched once a call.
-type Reusable = [Chain; MAX_BINS];
+/// The release of some chunks: what all threads share is touched once, at its end.
+struct Release {
+    released: Released,
+    /// By bin, survivors that may have free cells.
+    reusable: [Chain; MAX_BINS],
+    /// Pages that became free and that the OS may hold.
+    dirty_pages: usize,
+    /// The lowest chunk in which a block was released.
+    lowest: Option<Chunk>,
+}
 
 impl<C: Config> Heap<C> {
+    /// Marks the cell or the large object at `cell`, while others may mark too, and notes it. Returns whether it was not marked before: of
+    /// several threads, one is told so. Orders nothing.
+    ///
+    /// # Safety
+    /// The cell must be in the heap's range, on a chunk that was added.
+    #[inline(always)]
+    pub unsafe fn mark(&self, cell: usize) -> bool {
+        let is_new = self.marks.mark(cell);
+        if is_new {
+            // SAFETY: the caller promises what is needed.
+            unsafe { self.note_marked(cell) };
+        }
+        is_new
+    }
+
     /// Notes that the cell or the large object at `cell`, in this heap, has been marked. Must be called for each before
     /// the release of its chunk, by any thread: mark bits of other pages are not looked at. That is what
     /// makes collections of large heaps short in which little is live.
@@ -117,51 +139,69 @@ impl<C: Config> Heap<C> {
     /// Different chunks may be released by different threads at the same time; of two chunks in one call, blocks
     /// of the later come out of the pools first.
     pub fn release_chunks(&self, chunks: &[Chunk], scope: Scope) -> Released {
-        let mut released = Released::default();
-        let mut reusable: Reusable = [Chain::default(); MAX_BINS];
+        let mut release = Release {
+            released: Released::default(),
+            reusable: [Chain::default(); MAX_BINS],
+            dirty_pages: 0,
+            lowest: None,
+        };
         for &chunk in chunks {
             let starts = self.directory.state(chunk).take_starts(scope);
             for (page, block) in self.directory.blocks_at(chunk, starts) {
-                released.uncharged_pages += block.charged_pages();
-                released.former_live_bytes += block.live_bytes();
+                release.released.uncharged_pages += block.charged_pages();
+                release.released.former_live_bytes += block.live_bytes();
                 match block.state() {
-                    State::Large => self.release_large(page, block, &mut released),
-                    _ => self.release_block(chunk, page, block, &mut released, &mut reusable),
+                    State::Large => self.release_large(page, block, &mut release),
+                    _ => self.release_block(chunk, page, block, &mut release),
                 }
             }
-            // After a full one all searches begin at the lowest chunk.
-            if scope == Scope::Young && starts.iter().any(|&word| word != 0) {
-                self.searched.begin_at(chunk, CHUNK_PAGES, true);
+            if starts.iter().any(|&word| word != 0) {
+                let lowest = release
+                    .lowest
+                    .map_or(chunk.0, |lowest| lowest.0.min(chunk.0));
+                release.lowest = Some(Chunk(lowest));
             }
         }
+        self.end_release(release, scope)
+    }
+
+    /// Tells all threads of what was released.
+    fn end_release(&self, release: Release, scope: Scope) -> Released {
+        let mut released = release.released;
         released.uncharged_pages -= released.charged_pages;
+        self.dirty_pages.fetch_add(release.dirty_pages, Relaxed);
         for bin in (0..C::BINS).map(Bin::from_index) {
-            self.pools[bin.index()].push(&self.directory, reusable[bin.index()]);
+            self.pools[bin.index()].push(&self.directory, release.reusable[bin.index()]);
+        }
+        // After a full one all searches begin at the lowest chunk.
+        if let Some(lowest) = release.lowest.filter(|_| scope == Scope::Young) {
+            self.searched.begin_at(lowest, CHUNK_PAGES, true);
         }
         released
     }
 
-    fn release_large(&self, page: Page, object: &Block, released: &mut Released) {
+    /// Makes pages free that the OS may hold if they are `dirty`.
+    fn make_free(&self, run: Range<Page>, dirty: bool, release: &mut Release) {
+        if !run.is_empty() {
+            release.dirty_pages += if dirty { run.len() } else { 0 };
+            self.give_in_pause(run, dirty);
+        }
+    }
+
+    fn release_large(&self, page: Page, object: &Block, release: &mut Release) {
         // SAFETY: the object is in the range.
         let noted = unsafe { self.directory.marked_at(object.start()) }.load(Relaxed);
         if noted && self.marks.is_marked(object.start()) {
             object.note_live_object();
             self.note_old(object.start());
-            released.add_survivor(object);
+            release.released.add_survivor(object);
         } else {
             self.forget_block(page);
-            self.give_in_pause(page..page + object.pages(), true);
+            self.make_free(page..page + object.pages(), true, release);
         }
     }
 
-    fn release_block(
-        &self,
-        chunk: Chunk,
-        page: Page,
-        block: &Block,
-        released: &mut Released,
-        reusable: &mut Reusable,
-    ) {
+    fn release_block(&self, chunk: Chunk, page: Page, block: &Block, release: &mut Release) {
         let in_chunk = page - self.directory.page(chunk, 0);
         let marked = &self.directory.marked(chunk)[in_chunk..][..block.opened()];
         let live = if marked.iter().any(|page| page.load(Relaxed)) {
@@ -182,17 +222,19 @@ impl<C: Config> Heap<C> {
         if keep & 1 == 0 {
             self.forget_block(page);
         }
-        self.give_in_pause(page + opened..page + pages, dirty);
+        self.make_free(page + opened..page + pages, dirty, release);
         // From the back, as the survivor at the front takes over the header that all are made of.
         let mut end = opened;
         for run in runs_from_back(keep) {
-            self.give_in_pause(page + run.end..page + end, true);
+            self.make_free(page + run.end..page + end, true, release);
             end = run.start;
             let first = page + run.start;
             let survivor = self.directory.header(first);
             let cells = live.cells(run.clone());
             block.survive(survivor, run, cells);
-            self.directory.set_start(first);
+            if first != page {
+                self.directory.set_start(first);
+            }
             for page in first..first + survivor.pages() {
                 self.note_old(self.directory.address(page));
             }
@@ -204,12 +246,12 @@ impl<C: Config> Heap<C> {
                 self.directory.set_young(page);
             } else {
                 survivor.set_state(State::Pooled);
-                reusable[survivor.bin().index()]
+                release.reusable[survivor.bin().index()]
                     .push(&self.directory, self.directory.link_to(first));
             }
-            released.add_survivor(survivor);
+            release.released.add_survivor(survivor);
         }
-        self.give_in_pause(page..page + end, true);
+        self.make_free(page..page + end, true, release);
     }
 }
 
@@ -224,14 +266,15 @@ impl<C: Config> Heap<C> {
 }
 
 /// The longest runs of ones in `set`, highest first.
-fn runs_from_back(set: u64) -> impl Iterator<Item = Range<usize>> {
-    let ends = ones(set & !(set >> 1));
-    let starts = ones(set & !(set << 1));
-    let runs: Vec<Range<usize>> = starts
-        .zip(ends)
-        .map(|(start, end)| start..end + 1)
-        .collect();
-    runs.into_iter().rev()
+fn runs_from_back(mut set: u64) -> impl Iterator<Item = Range<usize>> {
+    std::iter::from_fn(move || {
+        let end = 64 - set.leading_zeros() as usize;
+        // All zeros above the run are shifted out.
+        let len = set.checked_shl(64 - end as u32)?.leading_ones() as usize;
+        let start = end - len;
+        set &= (1 << start) - 1;
+        Some(start..end)
+    })
 }
 
 #[cfg(all(test, not(loom)))]

@@ -60,7 +60,11 @@ pub trait Config: Copy + Send + Sync + 'static {
         }
         // Every cell size is a multiple of 8, and every one that holds a multiple of 16 bytes of
         // payload is itself a multiple of 16.
-        let size = if align > 8 { (size + 15) & !15 } else { size };
+        let size = if align > 8 {
+            (size.max(1) + 15) & !15
+        } else {
+            size
+        };
         Some(Bin::holding(size))
     }
 }

@@ -30,7 +30,8 @@ pub(crate) struct ChunkState {
     present: sync::AtomicBool,
     /// The pages at which blocks begin.
     starts: [sync::AtomicU64; CHUNK_PAGES / 64],
-    /// Those of them from which cells were handed out since the last collection.
+    /// Those of them that a partial collection releases: cells were handed out from them since the last collection, or it has kept them
+    /// for a thread.
     young: [sync::AtomicU64; CHUNK_PAGES / 64],
     blocks: Box<[Block]>,
 }
@@ -287,7 +288,11 @@ impl<C: Config> Directory<C> {
     /// Notes that cells are handed out from the block that begins at `page`.
     pub fn set_young(&self, page: Page) {
         let (word, bit) = bit_of(page);
-        self.chunk_of(page).young[word].fetch_or(bit, Relaxed);
+        let young = &self.chunk_of(page).young[word];
+        // Most often it is set, and then its cache line can stay with all threads.
+        if young.load(Relaxed) & bit == 0 {
+            young.fetch_or(bit, Relaxed);
+        }
     }
 
     fn chunk_of(&self, page: Page) -> &ChunkState {

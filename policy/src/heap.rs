@@ -16,8 +16,8 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
-/// A heap of blocks and large objects. Threads allocate from it through a [`Local`](crate::Local) each; the collector
-/// calls its methods while all of them are stopped.
+/// A heap of blocks and large objects. Threads allocate from it through a [`Local`](crate::Local) each. The collector calls its methods
+/// while all of them are stopped, but for those that say otherwise.
 pub struct Heap<C: Config> {
     pub(crate) directory: Directory<C>,
     pub(crate) marks: MarkBits,

@@ -334,7 +334,7 @@ impl Local {
     /// it is called again. Returns the number of pages to uncharge. The thread may allocate again afterwards.
     #[must_use]
     pub fn give_up<C: Config>(&mut self, heads: &mut Heads, heap: &Heap<C>) -> usize {
-        for bin in self.take_used_bins() {
+        for bin in bins(std::mem::take(&mut self.used_bins)) {
             if heap.allocates_marked() {
                 heap.marks.clear(heads.cells(bin));
             }
@@ -357,27 +357,17 @@ impl Local {
         self.take_credit()
     }
 
-    /// The bins that may have cells or a block. The caller leaves them none.
-    fn take_used_bins(&mut self) -> impl Iterator<Item = Bin> + use<> {
-        let mut bins = std::mem::take(&mut self.used_bins);
-        std::iter::from_fn(move || {
-            let lowest = (bins != 0).then_some(bins.trailing_zeros())?;
-            bins &= bins - 1;
-            Some(Bin::from_index(lowest as usize))
-        })
-    }
-
     /// Marks the free cells that the thread has at hand: from now on objects in them are taken for live. In the pause in
     /// which marking begins, see [`Heap::with_sweep_bits`].
     pub fn mark_free_cells<C: Config>(&self, heads: &Heads, heap: &Heap<C>) {
-        for bin in (0..C::BINS).map(Bin::from_index) {
+        for bin in bins(self.used_bins) {
             heap.mark_cells(heads.cells(bin));
         }
     }
 
     /// Takes the marks of the free cells back that the thread still has at hand, in the pause in which marking ends.
     pub fn unmark_free_cells<C: Config>(&self, heads: &Heads, heap: &Heap<C>) {
-        for bin in (0..C::BINS).map(Bin::from_index) {
+        for bin in bins(self.used_bins) {
             heap.marks.clear(heads.cells(bin));
         }
     }
@@ -394,6 +384,15 @@ impl Local {
         self.reused = 0;
         self.take_credit()
     }
+}
+
+/// The bins whose bits are set.
+fn bins(mut set: u128) -> impl Iterator<Item = Bin> {
+    std::iter::from_fn(move || {
+        let lowest = (set != 0).then_some(set.trailing_zeros())?;
+        set &= set - 1;
+        Some(Bin::from_index(lowest as usize))
+    })
 }
 
 impl<C: Config> Heap<C> {

@@ -49,12 +49,20 @@ impl MarkBits {
     }
 
     /// The byte that holds the bit of `cell`, and the bit in it.
+    #[inline(always)]
     fn byte_of(&self, cell: usize) -> (&AtomicU8, u8) {
         let granule = (cell - self.heap) >> LOG_GRANULE_BYTES;
         let byte = std::ptr::with_exposed_provenance_mut::<u8>(self.bitmap + granule / 8);
         // SAFETY: `new` demands that the bits be there for pages of the heap, and no other cell comes here. Whoever else
         // writes to them now does so atomically, a byte at a time.
         (unsafe { AtomicU8::from_ptr(byte) }, 1 << (granule % 8))
+    }
+
+    /// Marks `cell`, while others may mark too. Returns whether it was not marked before: of several threads, one is told so. Orders nothing.
+    #[inline(always)]
+    pub(crate) fn mark(&self, cell: usize) -> bool {
+        let (byte, bit) = self.byte_of(cell);
+        byte.load(Relaxed) & bit == 0 && byte.fetch_or(bit, Relaxed) & bit == 0
     }
 
     /// Calls `change` with each byte that holds bits of `cells`, these bits, and the first of those cells.

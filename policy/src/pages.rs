@@ -48,7 +48,7 @@ pub struct Wanted {
 pub struct Claimed {
     /// Its pages, as numbers in the chunk.
     pub pages: Range<usize>,
-    /// How many of them may be held by the OS. They count as dirty until they are claimed.
+    /// How many of them may be held by the OS.
     pub dirty: usize,
 }
 
@@ -56,7 +56,7 @@ pub struct Claimed {
 #[derive(Debug)]
 pub struct Pages {
     free: [AtomicU64; WORDS],
-    /// Pages that are free, but may be held by the OS.
+    /// Pages that the OS may hold. Those that are claimed have the bit that they had when they were free.
     dirty: [AtomicU64; WORDS],
 }
 
@@ -95,32 +95,40 @@ impl Pages {
             if free != mask {
                 // Others have some of them: what was taken goes back.
                 self.free[word].fetch_or(free, Release);
-                let taken = pages.start..(word * 64).max(pages.start);
-                masks(taken).for_each(|(word, mask)| {
-                    self.free[word].fetch_or(mask, Release);
-                });
+                self.put_back(pages.start..(word * 64).max(pages.start));
                 return None;
             }
         }
-        let dirty = |(word, mask): (usize, u64)| {
-            let was = self.dirty[word].load(Relaxed) & mask;
-            if was != 0 {
-                self.dirty[word].fetch_and(!mask, Relaxed);
-            }
-            was.count_ones() as usize
-        };
-        Some(masks(pages).map(dirty).sum())
+        Some(self.dirty_among(pages))
+    }
+
+    /// Gives back pages that the caller has claimed and not used.
+    pub fn put_back(&self, pages: Range<usize>) {
+        for (word, mask) in masks(pages) {
+            let free = self.free[word].fetch_or(mask, Release);
+            debug_assert_eq!(free & mask, 0, "a page is given back that is free");
+        }
     }
 
     /// Gives back pages that the caller has claimed; the OS may hold them if they are `dirty`.
     pub fn give(&self, pages: Range<usize>, dirty: bool) {
-        for (word, mask) in masks(pages) {
-            if dirty {
+        for (word, mask) in masks(pages.clone()) {
+            let now = self.dirty[word].load(Relaxed) & mask;
+            if dirty && now != mask {
                 self.dirty[word].fetch_or(mask, Relaxed);
+            } else if !dirty && now != 0 {
+                self.dirty[word].fetch_and(!mask, Relaxed);
             }
-            let free = self.free[word].fetch_or(mask, Release);
-            debug_assert_eq!(free & mask, 0, "a page is given back that is free");
         }
+        self.put_back(pages);
+    }
+
+    /// How many of these pages, which the caller has claimed and not given back, the OS held when they were claimed.
+    pub fn dirty_among(&self, pages: Range<usize>) -> usize {
+        let dirty = |(word, mask): (usize, u64)| self.dirty[word].load(Relaxed) & mask;
+        masks(pages)
+            .map(|word| dirty(word).count_ones() as usize)
+            .sum()
     }
 
     /// The pages that are free now.
@@ -267,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn dirty_pages_are_counted_off_when_they_are_claimed() {
+    fn dirty_pages_are_counted_when_they_are_claimed() {
         let chunk = Pages::default();
         chunk.give(0..64, false);
         chunk.give(64..72, true);
@@ -275,6 +283,12 @@ mod tests {
         let claimed = chunk.claim(Source::Any, exactly(66)).unwrap();
         assert_eq!((claimed.pages, claimed.dirty), (0..66, 2));
         assert_eq!(pages_of(&chunk, Source::Dirty, exactly(6)), Some(66..72));
+        chunk.give(60..66, false);
+        chunk.put_back(66..70);
+        assert_eq!(
+            (chunk.dirty_among(50..66), chunk.claim_exactly(60..70)),
+            (0, Some(4))
+        );
     }
 
     #[test]

@@ -30,10 +30,9 @@ pub struct PageRange {
 }
 
 impl<C: Config> Heap<C> {
-    /// Purges a batch at each step, and yields whether any page was dirty: passes free pages to
-    /// `release`, which must give them back to the OS before it returns. Threads may allocate meanwhile, but no
-    /// collection may begin within a step, nor may a later one find the same iterator in use. What it has not
-    /// purged at its end, it never will.
+    /// Purges a batch at each step, until there are no more: passes free pages to `release`, which must give them back to the OS before it
+    /// returns. Threads may allocate meanwhile, but no collection may begin within a step, nor may a later one find the same iterator in
+    /// use. What it has not purged at its end, it never will.
     ///
     /// Where there are huge pages, wholly free ones come first, one at a step: of others the OS has to make small ones.
     /// Then the highest pages come first, as threads take the lowest. During a step, the pages of the batch are nobody
@@ -42,7 +41,7 @@ impl<C: Config> Heap<C> {
     pub fn purge<'h>(
         &'h self,
         mut release: impl FnMut(&[PageRange]) + 'h,
-    ) -> impl Iterator<Item = bool> + 'h {
+    ) -> impl Iterator<Item = ()> + 'h {
         let mut chunks = self.chunks().rev().peekable();
         let mut places = self.huge_pages.iter().flat_map(|_| self.chunks().rev());
         let mut place_chunk = None;
@@ -56,7 +55,7 @@ impl<C: Config> Heap<C> {
                 });
                 looked_at += 1;
                 if place_chunk.is_some() || looked_at == SEARCHED_FOR_PLACES {
-                    return Some(place_chunk.is_some());
+                    return Some(());
                 }
             }
             chunks.peek()?;
@@ -71,7 +70,7 @@ impl<C: Config> Heap<C> {
                 searched += 1;
             }
             self.return_batch(batch, &mut release);
-            Some(pages != 0)
+            Some(())
         })
     }
 

@@ -206,9 +206,7 @@ impl<C: Config> Heap<C> {
         };
         let run = run.or_else(|| self.search_across(pages))?;
         if let Some(back) = &self.huge_pages {
-            if !run.dirty {
-                self.back_within(&run.pages, back);
-            }
+            self.back_within(&run.pages, back);
             if pages > HUGE_PAGES {
                 self.note_broken_places(&run.pages);
             }
@@ -246,12 +244,16 @@ impl<C: Config> Heap<C> {
         places.find_map(|(place, _)| Some(claim(place)?.pages))
     }
 
-    /// Has huge pages in the places that lie wholly in `run`, which the caller has claimed, clean.
+    /// Has huge pages in the places that lie wholly in `run`, which the caller has claimed, but for those of which the OS holds pages.
     fn back_within(&self, run: &Range<Page>, back: &Back) {
         let first = run.start.next_multiple_of(HUGE_PAGES);
         let end = run.end - run.end % HUGE_PAGES;
         for place in (first..end).step_by(HUGE_PAGES) {
-            self.back(&(place..place + HUGE_PAGES), back);
+            let pages = &self.directory.state(Chunk(place / CHUNK_PAGES)).pages;
+            let in_chunk = place % CHUNK_PAGES;
+            if pages.dirty_among(in_chunk..in_chunk + HUGE_PAGES) == 0 {
+                self.back(&(place..place + HUGE_PAGES), back);
+            }
         }
     }
 
@@ -330,10 +332,7 @@ impl<C: Config> Heap<C> {
             let state = self.directory.find(chunk);
             let Some(part) = state.and_then(|state| state.pages.claim_exactly(pages.clone()))
             else {
-                // Whether what was claimed is dirty is known as a whole alone.
-                self.dirty_pages.fetch_sub(dirty, Relaxed);
-                let taken = run.start..self.directory.page(chunk, pages.start);
-                self.give(taken, dirty != 0);
+                self.put_back(run.start..self.directory.page(chunk, pages.start));
                 return None;
             };
             dirty += part;
@@ -345,21 +344,32 @@ impl<C: Config> Heap<C> {
         })
     }
 
+    /// Gives back pages that the caller has claimed, while none of them was counted off.
+    fn put_back(&self, run: Range<Page>) {
+        if !run.is_empty() {
+            let (first, pages) = (Chunk(run.start / CHUNK_PAGES), run.len());
+            for (chunk, pages) in self.directory.parts(run) {
+                self.directory.state(chunk).pages.put_back(pages);
+            }
+            self.searched.begin_at(first, pages, true);
+        }
+    }
+
     /// Gives back pages that the caller has claimed; the OS may hold them if they are `dirty`.
     pub(crate) fn give(&self, run: Range<Page>, dirty: bool) {
         if !run.is_empty() {
             let (first, pages) = (Chunk(run.start / CHUNK_PAGES), run.len());
+            if dirty {
+                self.dirty_pages.fetch_add(pages, Relaxed);
+            }
             self.give_in_pause(run, dirty);
             // Afterwards: the next search begins here again.
             self.searched.begin_at(first, pages, dirty);
         }
     }
 
-    /// As [`Heap::give`], for a collection, which says itself where searches begin after it.
+    /// As [`Heap::give`], for a collection, which itself counts dirty pages, and says where searches begin after it.
     pub(crate) fn give_in_pause(&self, run: Range<Page>, dirty: bool) {
-        if dirty {
-            self.dirty_pages.fetch_add(run.len(), Relaxed);
-        }
         for (chunk, pages) in self.directory.parts(run) {
             self.directory.state(chunk).pages.give(pages, dirty);
         }

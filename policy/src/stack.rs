@@ -42,16 +42,6 @@ impl Chain {
         self.first = block;
     }
 
-    /// Takes the block in front.
-    pub fn pop(&mut self, links: &impl Links) -> Option<Link> {
-        if self.is_empty() {
-            return None;
-        }
-        let block = self.first;
-        self.first = links.link(block).load(Relaxed);
-        Some(block)
-    }
-
     /// The blocks from front to back.
     pub fn iter<'a>(&self, links: &'a impl Links) -> impl Iterator<Item = Link> + 'a {
         follow(self.first, links)

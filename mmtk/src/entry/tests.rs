@@ -133,7 +133,7 @@ fn configure_describes_the_plan() {
     assert!(configured(c"plan=None", size)
         .err()
         .unwrap()
-        .starts_with("unknown plan 'None'"));
+        .starts_with("option 'plan': unknown plan 'None'"));
     assert!(configured(c"", 8)
         .err()
         .unwrap()

@@ -123,7 +123,7 @@ fn plans() {
     };
     assert_eq!(
         error("plan=immix"),
-        "unknown plan 'immix': expected one of NoGC, SemiSpace, MarkSweep, MarkCompact, Immix, \
+        "option 'plan': unknown plan 'immix': expected one of NoGC, SemiSpace, MarkSweep, MarkCompact, Immix, \
          GenCopy, GenImmix, StickyImmix, ConcurrentImmix"
             .to_owned()
             + ours
@@ -132,7 +132,7 @@ fn plans() {
         let error = error(&format!("plan={name}"));
         assert!(
             error.starts_with(&format!(
-                "plan {name} is not supported by this plugin yet: choose from NoGC,"
+                "option 'plan': plan {name} is not supported by this plugin yet: choose from NoGC,"
             )),
             "{error}"
         );

@@ -63,6 +63,9 @@ unsafe extern "C" fn size_flags(flags: *mut SizeFlags) {
 }
 unsafe extern "C" fn memory_mapped(_: *const c_void, _: u64, _: i32) {}
 unsafe extern "C" fn begin_phase(_: i32) {}
+unsafe extern "C" fn unloads_classes() -> i32 {
+    1
+}
 
 static TABLE: Vm = Vm {
     size: size_of::<Vm>() as u64,
@@ -93,6 +96,7 @@ static TABLE: Vm = Vm {
     memory_mapped,
     begin_phase,
     scan_late_roots,
+    unloads_classes,
 };
 
 /// The VM, as its one Java thread sees it.

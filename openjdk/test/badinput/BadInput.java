@@ -46,7 +46,7 @@ public class BadInput {
     }
 
     private void plans() throws Exception {
-        refused("unknown plan 'Nonsense'.*\\bImmix\\b", OPTIONS + "plan=Nonsense");
+        refused("option 'plan': unknown plan 'Nonsense'.*\\bImmix\\b", OPTIONS + "plan=Nonsense");
         refused("unknown plan ''.*\\bImmix\\b", OPTIONS + "plan=");
         refused("unknown plan 'immix'.*\\bImmix\\b", OPTIONS + "plan=immix");
         for (String plan : List.of("PageProtect", "Compressor")) {
@@ -73,7 +73,7 @@ public class BadInput {
 
     private void environment() throws Exception {
         refused(Child.with().variable("MMTK_THREADS", "many"), "malformed value 'many' of environment variable MMTK_THREADS", "MMTK_THREADS=many");
-        refused(Child.with().variable("MMTK_PLAN", "Nonsense"), "unknown plan 'Nonsense'.*\\bImmix\\b", "MMTK_PLAN=Nonsense");
+        refused(Child.with().variable("MMTK_PLAN", "Nonsense"), "environment variable MMTK_PLAN: unknown plan 'Nonsense'.*\\bImmix\\b", "MMTK_PLAN=Nonsense");
         refused(Child.with().variable("MMTK_STRESS_FACTOR", ""), "malformed value '' of environment variable MMTK_STRESS_FACTOR", "MMTK_STRESS_FACTOR=");
     }
 

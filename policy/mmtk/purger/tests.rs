@@ -21,10 +21,7 @@ fn no_thread(_: Box<dyn FnOnce() + Send>) -> io::Result<()> {
 fn assignment(batches: usize, batch: impl FnMut() + Send + 'static) -> Assignment {
     let mut batch = batch;
     Assignment {
-        batches: Box::new((0..batches).map(move |_| {
-            batch();
-            true
-        })),
+        batches: Box::new((0..batches).map(move |_| batch())),
         is_excess: Box::new(|| true),
         mutators_first: Box::new(|| false),
     }

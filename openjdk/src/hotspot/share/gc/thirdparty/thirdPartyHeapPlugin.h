@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* Raised with every change of this file that the other side can notice. */
-#define THIRD_PARTY_HEAP_ABI_VERSION 17
+#define THIRD_PARTY_HEAP_ABI_VERSION 18
 
 /* Exported by the plugin: const uint32_t. */
 #define THIRD_PARTY_HEAP_ABI_VERSION_SYMBOL "third_party_heap_abi_version"
@@ -328,6 +328,9 @@ typedef struct ThirdPartyHeapVMTable {
 
   /* In a final mark, before the rest is marked: roots that marking beside the mutators does not come to. Their referents stay. */
   void (*scan_late_roots)(const ThirdPartyHeapRootSink* sink);
+
+  /* Whether the collection of this pause, or the marking that begins in it, unloads classes. If not, each ClassLoaderData is a root. */
+  int32_t (*unloads_classes)(void);
 } ThirdPartyHeapVMTable;
 
 /* What the VM may call. */

@@ -132,6 +132,10 @@ static void vm_soft_reference_policy(int32_t* clear_all, int64_t* clock, int64_t
   *max_age = heap->soft_reference_max_age();
 }
 
+static int32_t vm_unloads_classes() {
+  return ThirdPartyHeapClassUnloading::is_marking();
+}
+
 static void* vm_swap_reference_pending_list(void* head) {
   return cast_from_oop<void*>(Universe::swap_reference_pending_list(cast_to_oop(head)));
 }
@@ -199,6 +203,7 @@ const ThirdPartyHeapVMTable* ThirdPartyHeapVM::table() {
     vm_memory_mapped,
     ThirdPartyHeapPhases::begin_plugin_phase,
     ThirdPartyHeapRoots::scan_late,
+    vm_unloads_classes,
   };
   return &table;
 }
