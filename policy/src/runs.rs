@@ -400,6 +400,8 @@ impl<C: Config> Heap<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Blocks64K, CHUNK_BYTES, PAGE_BYTES};
+    use crate::MarkBits;
     use proptest::prelude::*;
 
     const CHUNKS: usize = 6;
@@ -428,6 +430,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A page that the OS holds keeps a huge page from its own place alone.
+    #[test]
+    fn clean_places_of_a_large_object_are_backed() {
+        let base = 16 * CHUNK_BYTES;
+        let bits = vec![0u8; 2 * CHUNK_BYTES / 64].leak();
+        // SAFETY: the bits are those of the chunks, and never freed.
+        let marks = unsafe { MarkBits::new(bits.as_mut_ptr().expose_provenance(), base) };
+        let (backed, places) = std::sync::mpsc::channel();
+        let back = move |place: PageRange| backed.send((place.start - base) / PAGE_BYTES).unwrap();
+        let heap =
+            Heap::<Blocks64K>::new(base..base + 2 * CHUNK_BYTES, marks).with_huge_pages(back);
+        for chunk in [base, base + CHUNK_BYTES] {
+            // SAFETY: nothing reads or writes the chunk.
+            unsafe { heap.add_chunk(chunk) };
+        }
+        heap.claim_exactly(5..6).unwrap();
+        heap.give(5..6, true);
+        let run = heap.claim_across(CHUNK_PAGES + HUGE_PAGES + 1).unwrap();
+        assert_eq!((run.pages.start, run.dirty), (0, true));
+        assert_eq!(
+            places.try_iter().collect::<Vec<_>>(),
+            [HUGE_PAGES, CHUNK_PAGES]
+        );
+        assert_eq!(heap.dirty_pages(), 0);
     }
 
     #[test]

@@ -171,9 +171,9 @@ impl Shadow {
             return;
         };
         let moved = pointer(resize(cell));
-        let kept = usable.min(size).min(EDGE);
-        // SAFETY: so many bytes were kept.
-        assert!((0..kept).all(|at| unsafe { moved.add(at).read() } == fill));
+        let mut kept = looked_at(usable).filter(|&at| at < size);
+        // SAFETY: these bytes were kept.
+        assert!(kept.all(|at| unsafe { moved.add(at).read() } == fill));
         self.add(moved, size, align);
     }
 

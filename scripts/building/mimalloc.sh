@@ -28,14 +28,12 @@ fetch_3() {
 
 # fetch_2 TO: the source package of Debian's libmimalloc2.0.
 fetch_2() {
-  local files
   # Its index need not be one of those that are missing.
   private_update || true
-  files=$(mktemp -d)
-  (cd "$files" && run_logged "$OUT/log/mimalloc2-fetch.log" private_apt apt-get source --download-only --only-source mimalloc)
   mkdir "$1"
-  tar -xf "$files"/mimalloc_*.orig.tar.* -C "$1" --strip-components=1
-  rm -r "$files"
+  (cd "$1" && run_logged "$OUT/log/mimalloc2-fetch.log" private_apt apt-get source --download-only --only-source mimalloc)
+  tar -xf "$1"/mimalloc_*.orig.tar.* -C "$1" --strip-components=1
+  rm "$1"/mimalloc_*
 }
 
 # set_shift FILE NAME VALUE: gives a constant of mimalloc's header another value.

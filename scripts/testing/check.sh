@@ -21,7 +21,15 @@ check() {
     echo "ok: $name"
   else
     FAILURES=$((FAILURES + 1))
-    head -n 20 <<<"FAILED: $name"$'\n'"$output"
+    echo "FAILED: $name"
+    # The cause may stand at either end.
+    if (($(wc -l <<<"$output") <= 40)); then
+      echo "$output"
+    else
+      head -n 20 <<<"$output"
+      echo "[...]"
+      tail -n 20 <<<"$output"
+    fi
   fi
 }
 

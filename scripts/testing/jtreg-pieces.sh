@@ -98,9 +98,10 @@ tested() {
 
 # check_tested: dies if RUN has verdicts on another JVM or plugin, or with other options.
 check_tested() {
-  if [[ ! -d $RUN ]]; then
+  if [[ ! -e $RUN/tested ]]; then
     mkdir -p "$RUN"
-    tested >"$RUN/tested"
+    tested >"$RUN/tested.part"
+    mv "$RUN/tested.part" "$RUN/tested"
   fi
   tested | cmp -s - "$RUN/tested" || die "${RUN#"$ROOT"/} has verdicts on another JVM or plugin, or with other options: remove it"
 }

@@ -25,7 +25,7 @@ served() {
   whose=$(sed -n "s/.* to \([^ ]*\) \[0\]: normal symbol \`malloc'.*/\1/p" "$WORK"/bindings.* | sort -u)
   grep -qxF "$LIBRARY" <<<"$whose" || die "$1 was not on our malloc"
   for file in $whose; do
-    [[ $file == "$LIBRARY" ]] || ! nm -D --defined-only "$file" | grep -w malloc >/dev/null || die "$1 was on the malloc of $file"
+    [[ $file == "$LIBRARY" ]] || ! nm -D --defined-only "$(command -v "$file")" | grep -w malloc >/dev/null || die "$1 was on the malloc of $file"
   done
 }
 

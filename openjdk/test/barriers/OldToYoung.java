@@ -12,8 +12,10 @@
 import heap.Check;
 import heap.Child;
 import heap.Heap;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.FutureTask;
+import java.util.stream.Collectors;
 
 public class OldToYoung {
     public static void main(String[] args) throws Exception {
@@ -26,45 +28,53 @@ public class OldToYoung {
     }
 
     private static void run(String variable, String value, String... options) throws Exception {
-        Child child = Child.with(Child.libraryPath(), "-Xmx128m", "-Xlog:gc").and(options).main(Main.class).variable(variable, value);
-        // Without, no barrier is needed.
-        child.mustExitCleanly(0).mustHaveCollectedPartially(Main.ROUNDS);
+        Child child = Child.with(Child.libraryPath(), "-Xmx128m", "-Xlog:gc").and(options).main(Main.class).variable(variable, value).mustExitCleanly(0);
+        for (String part : child.parts(Main.BEGIN)) {
+            // Without, no barrier is needed.
+            Child.mustHaveCollectedPartially(part, Main.ROUNDS / 2);
+        }
     }
 
     public static class Main {
+        private static final String BEGIN = "stores by ";
         private static final int ROUNDS = 25;
         private static final int HOLDERS = 600;
+        /** Routes whose stores have one collection together: what they allocate fits into the nursery. */
+        private static final int TOGETHER = 10;
 
         public static void main(String[] args) throws Exception {
+            List<Routes.Route> apart = Routes.all().stream().filter(route -> !route.shared()).collect(Collectors.toList());
+            for (int first = 0; first < apart.size(); first += TOGETHER) {
+                run(apart.subList(first, Math.min(first + TOGETHER, apart.size())));
+            }
+            // Where one is remembered, so is the place of the others.
             for (Routes.Route route : Routes.all()) {
-                Routes.Holder[] holders = new Routes.Holder[route.shared() ? 1 : HOLDERS];
-                for (int i = 0; i < holders.length; i++) {
-                    holders[i] = new Routes.Holder();
-                }
-                Heap.collect(1);
-                for (int round = 0; round < ROUNDS; round++) {
-                    run(route, holders, round);
+                if (route.shared()) {
+                    run(List.of(route));
                 }
             }
         }
 
-        private static Void storeAll(Routes.Route route, Routes.Holder[] holders, int round) throws Exception {
-            for (int i = 0; i < HOLDERS; i++) {
-                route.store(holders[i % holders.length], new int[] {round, i});
+        private static void run(List<Routes.Route> routes) throws Exception {
+            System.out.println(BEGIN + routes.stream().map(Routes.Route::name).collect(Collectors.joining(", ")));
+            Routes.Holder[][] holders = new Routes.Holder[routes.size()][];
+            Arrays.setAll(holders, i -> routes.get(i).holders(HOLDERS));
+            Heap.collect(1);
+            for (int round = 0; round < ROUNDS; round++) {
+                run(routes, holders, round);
             }
-            return null;
         }
 
-        private static void run(Routes.Route route, Routes.Holder[] holders, int round) throws Exception {
+        private static void run(List<Routes.Route> routes, Routes.Holder[][] holders, int round) throws Exception {
             if (round % 5 == 0) {
                 // What a thread remembers counts when it has ended, too.
-                FutureTask<Void> stores = new FutureTask<>(() -> storeAll(route, holders, round));
+                FutureTask<Void> stores = new FutureTask<>(() -> storeAll(routes, holders, round));
                 Thread thread = new Thread(stores);
                 thread.start();
                 stores.get();
                 thread.join();
             } else {
-                storeAll(route, holders, round);
+                storeAll(routes, holders, round);
             }
             long before = Heap.collections();
             for (int i = 0; i < 128 && Heap.collections() == before; i++) {
@@ -74,10 +84,26 @@ public class OldToYoung {
                 // The nursery is larger.
                 Heap.collect(1);
             }
+            for (int i = 0; i < holders.length; i++) {
+                check(routes.get(i), holders[i], round);
+            }
+        }
+
+        private static Void storeAll(List<Routes.Route> routes, Routes.Holder[][] holders, int round) throws Exception {
+            for (int route = 0; route < holders.length; route++) {
+                for (int i = 0; i < HOLDERS; i++) {
+                    routes.get(route).store(holders[route][i % holders[route].length], new int[] {round, i});
+                }
+            }
+            return null;
+        }
+
+        private static void check(Routes.Route route, Routes.Holder[] holders, int round) {
             for (int i = HOLDERS - holders.length; i < HOLDERS; i++) {
                 int[] found = route.load(holders[i % holders.length]);
-                Check.that(found.length == 2 && found[0] == round && found[1] == i,
-                        route.name() + ", round " + round + ", holder " + i + ": found " + java.util.Arrays.toString(found));
+                if (found.length != 2 || found[0] != round || found[1] != i) {
+                    throw new AssertionError(route.name() + ", round " + round + ", holder " + i + ": found " + Arrays.toString(found));
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ import java.lang.invoke.VarHandle;
 import java.lang.reflect.Array;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -27,6 +28,16 @@ final class Routes {
         final int[][] typed = new int[8][];
         final AtomicReference<Object> atomic = new AtomicReference<>();
         final AtomicReferenceArray<Object> atomics = new AtomicReferenceArray<>(8);
+        /** Large enough for the space of large objects of every plan. */
+        final Object[] large;
+
+        private Holder(int length) {
+            large = new Object[length];
+        }
+
+        Holder() {
+            this(0);
+        }
     }
 
     /** One way: it stores a value, and finds it again. All holders are one if the place is {@code shared}. */
@@ -41,6 +52,13 @@ final class Routes {
 
         int[] load(Holder holder) {
             return (int[]) load.apply(holder);
+        }
+
+        /** So many holders, or one. */
+        Holder[] holders(int count) {
+            Holder[] holders = new Holder[shared ? 1 : count];
+            Arrays.setAll(holders, i -> shared ? new Holder(LARGE) : new Holder());
+            return holders;
         }
     }
 
@@ -67,9 +85,9 @@ final class Routes {
     private static final AtomicReferenceFieldUpdater<Holder, Object> UPDATER =
             AtomicReferenceFieldUpdater.newUpdater(Holder.class, Object.class, "shared");
 
+    private static final int LARGE = 100_000;
+
     private static Object fixed;
-    // Large enough for the space of large objects of every plan.
-    private static final Object[] LARGE = new Object[100_000];
 
     static {
         try {
@@ -119,15 +137,14 @@ final class Routes {
             holder.field = null;
             holder.field = value;
         });
-        field("putfield of a chain that is made last to first", (holder, value) -> {
+        routes.add(new Route("putfield of a chain that is made first to last", false, (holder, value) -> {
             Holder inner = new Holder();
             holder.field = inner;
             inner.field = value;
-            holder.field = inner.field;
-        });
+        }, holder -> ((Holder) holder.field).field));
         element("aastore", (holder, value) -> holder.array[INDEX] = value);
         routes.add(new Route("aastore with a check", false, (holder, value) -> holder.typed[INDEX] = value, holder -> holder.typed[INDEX]));
-        routes.add(new Route("aastore into a large array", true, (holder, value) -> LARGE[LARGE.length - 5] = value, holder -> LARGE[LARGE.length - 5]));
+        routes.add(new Route("aastore into a large array", true, (holder, value) -> holder.large[LARGE - 5] = value, holder -> holder.large[LARGE - 5]));
         routes.add(new Route("putfield of a volatile", false, (holder, value) -> holder.shared = value, holder -> holder.shared));
         fixed("putstatic", (holder, value) -> fixed = value);
     }
@@ -154,7 +171,7 @@ final class Routes {
             }
         }, holder -> holder.typed[INDEX]));
         routes.add(new Route("arraycopy into a large array", true,
-                (holder, value) -> System.arraycopy(new Object[] {value, value}, 0, LARGE, 77_777, 2), holder -> LARGE[77_778]));
+                (holder, value) -> System.arraycopy(new Object[] {value, value}, 0, holder.large, 77_777, 2), holder -> holder.large[77_778]));
         routes.add(new Route("a clone of an array", false, (holder, value) -> {
             holder.array[INDEX] = value;
             holder.field = holder.array.clone();

@@ -12,6 +12,7 @@
 import heap.Check;
 import heap.Child;
 import heap.Heap;
+import heap.LatePlaces;
 import heap.RawMemory;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -20,12 +21,10 @@ import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import sun.misc.Unsafe;
 
 public class Snapshot {
-    /** In how many markings a store without a barrier has the chance to lose an object. */
-    private static final int LEAST_MARKS = 10;
-
     public static void main(String[] args) throws Exception {
         for (String mode : List.of("-Xint", "-XX:TieredStopAtLevel=1", "-XX:-TieredCompilation", "-XX:+TieredCompilation")) {
             // By default C2 alone would compile nothing: no route is taken often enough.
@@ -37,9 +36,11 @@ public class Snapshot {
     private static void run(String... options) throws Exception {
         // What a collection has lost is seen at once, and not only when its memory has another object.
         Child child = Child.with(Child.libraryPath(), "-Xms128m", "-Xmx128m", "-Xlog:gc,safepoint", "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifyAfterGC",
-                "--add-opens=java.base/java.lang.ref=ALL-UNNAMED").and(options).main(Main.class);
-        long beside = child.mustExitCleanly(0).marksBeside();
-        Check.that(beside >= LEAST_MARKS, "the program ran in " + beside + " markings alone");
+                "--add-opens=java.base/java.lang.ref=ALL-UNNAMED").and(options).main(Main.class).mustExitCleanly(0);
+        for (String part : child.parts(Main.BEGIN)) {
+            long beside = Child.marksBeside(part);
+            Check.that(beside >= Main.LEAST_MARKS, "the program ran in " + beside + " markings alone in:\n" + part);
+        }
     }
 
     /** What is new when a value is moved to it: marking does not look at it. */
@@ -48,15 +49,6 @@ public class Snapshot {
 
         Box(int[] value) {
             this.value = value;
-        }
-    }
-
-    /** A list that takes long to mark, as one worker does it node by node. */
-    private static final class Node {
-        final Node next;
-
-        Node(Node next) {
-            this.next = next;
         }
     }
 
@@ -75,18 +67,23 @@ public class Snapshot {
     }
 
     public static class Main {
-        private static final int NODES = 1_000_000;
-        private static final int HOLDERS = 2_000;
-        private static final int ROUNDS = 4;
+        private static final String BEGIN = "while marking runs: ";
+        /** In how many markings a store without a barrier has the chance to lose an object, of each route. */
+        private static final int LEAST_MARKS = 3;
+        /** Of each route. */
+        private static final int HOLDERS = 100;
+        private static final int CHURNED = 128 << 10;
 
-        private static Node list;
+        /** An initial pause does not come to the holders, and marking beside the program late. */
+        private static final LatePlaces PLACES = new LatePlaces();
+        private static final Object OTHER = new Object();
 
         public static void main(String[] args) throws Exception {
-            for (int i = 0; i < NODES; i++) {
-                list = new Node(list);
-            }
+            overwrite(Routes.all().stream().filter(route -> !route.shared()).collect(Collectors.toList()), 4 * LEAST_MARKS);
             for (Routes.Route route : Routes.all()) {
-                overwrite(route);
+                if (route.shared()) {
+                    overwrite(List.of(route), LEAST_MARKS);
+                }
             }
             Field field = Reference.class.getDeclaredField("referent");
             Unsafe unsafe = RawMemory.unsafe();
@@ -95,49 +92,80 @@ public class Snapshot {
             loadFrom("a weak reference", reference -> ((Weak) reference).get());
             loadFrom("a weak reference's field", reference -> unsafe.getObject(reference, offset));
             loadFrom("a weak reference's field by volatile", reference -> unsafe.getObjectVolatile(reference, offset));
-            loadFrom("a failed exchange with a weak reference", reference -> handle.compareAndExchange((Reference<?>) reference, list, list));
-            Reference.reachabilityFence(list);
+            loadFrom("a failed exchange with a weak reference", reference -> handle.compareAndExchange((Reference<?>) reference, OTHER, OTHER));
         }
 
-        private static void overwrite(Routes.Route route) throws Exception {
-            Routes.Holder[] holders = new Routes.Holder[route.shared() ? 1 : HOLDERS];
-            Arrays.setAll(holders, i -> new Routes.Holder());
+        /** When so many cycles of marking are over. */
+        private static long after(int marks) {
+            // Each is an initial and a final mark; one may be running.
+            return Heap.collections() + 2 * marks + 2;
+        }
+
+        private static void overwrite(List<Routes.Route> routes, int marks) throws Exception {
+            System.out.println(BEGIN + routes.stream().map(Routes.Route::name).collect(Collectors.joining(", ")));
+            for (int route = 0; route < routes.size(); route++) {
+                begin(routes.get(route), route);
+            }
+            Box[][] before = {};
+            int round = 0;
+            for (long end = after(marks); Heap.collections() < end; ) {
+                round++;
+                Box[][] moved = new Box[routes.size()][HOLDERS];
+                for (int i = 0; i < HOLDERS; i++) {
+                    for (int route = 0; route < routes.size(); route++) {
+                        moved[route][i] = move(routes.get(route), route, round, i);
+                    }
+                    Heap.churn(CHURNED);
+                }
+                check(routes, before, round - 2);
+                before = moved;
+            }
+            check(routes, before, round - 1);
+        }
+
+        private static void begin(Routes.Route route, int place) throws Exception {
+            Routes.Holder[] holders = route.holders(HOLDERS);
             for (int i = 0; i < HOLDERS; i++) {
                 route.store(holders[i % holders.length], new int[] {0, i});
             }
-            Box[] before = {};
-            for (int round = 1; round <= ROUNDS; round++) {
-                Box[] moved = new Box[HOLDERS];
-                for (int i = 0; i < HOLDERS; i++) {
-                    Routes.Holder holder = holders[i % holders.length];
-                    moved[i] = new Box(route.load(holder));
-                    route.store(holder, new int[] {round, i});
-                    if (i % 20 == 0) {
-                        Heap.churn(128 * 1024);
-                    }
-                }
-                check(route, before, round - 2);
-                before = moved;
+            PLACES.set(place, holders);
+        }
+
+        /** No frame refers to a holder when it returns. */
+        private static Box move(Routes.Route route, int place, int round, int i) throws Exception {
+            Routes.Holder[] holders = (Routes.Holder[]) PLACES.get(place);
+            Routes.Holder holder = holders[i % holders.length];
+            Box moved = new Box(route.load(holder));
+            route.store(holder, new int[] {round, i});
+            return moved;
+        }
+
+        private static void check(List<Routes.Route> routes, Box[][] moved, int round) {
+            for (int route = 0; route < moved.length; route++) {
+                check(routes.get(route), moved[route], round);
             }
-            check(route, before, ROUNDS - 1);
         }
 
         /** What was moved in the round after this one. A shared place had what was stored there last. */
         private static void check(Routes.Route route, Box[] boxes, int round) {
             for (int i = 0; i < boxes.length; i++) {
                 if (!route.shared()) {
-                    check(route.name(), boxes[i], new int[] {round, i}, false);
+                    check(route.name(), boxes[i], round, i, false);
+                } else if (i == 0) {
+                    check(route.name(), boxes[i], round, HOLDERS - 1, false);
                 } else {
-                    check(route.name(), boxes[i], i == 0 ? new int[] {round, HOLDERS - 1} : new int[] {round + 1, i - 1}, false);
+                    check(route.name(), boxes[i], round + 1, i - 1, false);
                 }
             }
         }
 
         private static void loadFrom(String name, Way way) throws Exception {
+            System.out.println(BEGIN + name);
             Given[] references = new Given[HOLDERS];
             int kept = 0;
             Box[] before = {};
-            for (int round = 0; round < 20; round++) {
+            long end = after(LEAST_MARKS);
+            for (int round = 0; Heap.collections() < end; round++) {
                 Box[] moved = new Box[HOLDERS];
                 for (int i = 0; i < HOLDERS; i++) {
                     int[] value = references[i] == null ? null : (int[]) way.load(references[i]);
@@ -146,22 +174,22 @@ public class Snapshot {
                         kept++;
                     }
                     references[i] = new Weak(new int[] {round, i});
-                    if (i % 20 == 0) {
-                        Heap.churn(128 * 1024);
-                    }
+                    Heap.churn(CHURNED);
                 }
                 for (int i = 0; i < before.length; i++) {
-                    check(name, before[i], new int[] {round - 2, i}, true);
+                    check(name, before[i], round - 2, i, true);
                 }
                 before = moved;
             }
             Check.that(kept > 0, name + " was cleared before it was asked");
         }
 
-        private static void check(String name, Box box, int[] expected, boolean mayBeCleared) {
+        private static void check(String name, Box box, int round, int i, boolean mayBeCleared) {
             int[] value = box == null ? null : box.value;
-            Check.that(value == null && mayBeCleared || Arrays.equals(value, expected),
-                    name + ", round and holder " + Arrays.toString(expected) + ": found " + Arrays.toString(value));
+            boolean isRight = value == null ? mayBeCleared : value.length == 2 && value[0] == round && value[1] == i;
+            if (!isRight) {
+                throw new AssertionError(name + ", round " + round + ", holder " + i + ": found " + Arrays.toString(value));
+            }
         }
     }
 }

@@ -18,10 +18,10 @@
  * @run main/othervm/timeout=300 -Xmx2g -XX:-UseCompressedOops Fragmentation large
  * @run main/othervm/timeout=300 -Xmx2g Fragmentation small 400
  * @run main/othervm/timeout=300 -Xmx2g -XX:-UseCompressedOops Fragmentation small 400
- * @run main/othervm/timeout=300 -Xmx16g Fragmentation small 400
- * @run main/othervm/timeout=300 -Xmx16g -XX:-UseCompressedOops Fragmentation small 400
- * @run main/othervm/timeout=300 -Xmx31g Fragmentation small 400
- * @run main/othervm/timeout=300 -Xmx31g -XX:-UseCompressedOops Fragmentation small 400
+ * @run main/othervm/timeout=300 -Xmx16g Fragmentation small 100
+ * @run main/othervm/timeout=300 -Xmx16g -XX:-UseCompressedOops Fragmentation small 100
+ * @run main/othervm/timeout=300 -Xmx31g Fragmentation small 100
+ * @run main/othervm/timeout=300 -Xmx31g -XX:-UseCompressedOops Fragmentation small 100
  */
 
 import heap.Check;
@@ -82,12 +82,22 @@ public class Fragmentation {
         }
         long seconds = (System.nanoTime() - start) / 1_000_000_000;
         System.out.println(name + ": " + fulls + " times full, " + (Heap.collections() - collections) + " collections, " + seconds + " s");
-        Check.that(fulls > 0 || reach < MAX, "memory did not run out");
+        if (reach == MAX) {
+            Check.that(fulls > 0, "memory did not run out");
+            return;
+        }
+        Heap.collect(Heap.pausesOfCollection());
+        long used = used();
+        Check.that(used < reach / 4, used + " bytes in use after " + name + ", of which none live");
+    }
+
+    private static long used() {
+        return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
     }
 
     /** Called at once when memory has run out. What was asked for may be larger than the 3 % that may be free. */
     private static void checkFull() {
-        long used = Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
+        long used = used();
         int wanted = asked;
         reserve = null;
         fulls++;

@@ -20,7 +20,7 @@ static inline jint start_agent(JavaVM* vm, jvmtiCapabilities capabilities, jvmti
   return JNI_OK;
 }
 
-/* JVMTI calls must not fail; what they return then shows in the test as a wrong number. */
+/* JVMTI calls must not fail: one that does ends the JVM. */
 static inline void check(JNIEnv* env, jvmtiError error) {
   if (error != JVMTI_ERROR_NONE) {
     (*env)->FatalError(env, "a JVMTI function failed");

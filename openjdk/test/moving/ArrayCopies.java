@@ -51,9 +51,12 @@ public class ArrayCopies {
         Integer[] checked = Arrays.copyOf(source, length, Integer[].class);
         // Overlapping, up and down.
         System.arraycopy(longer, 0, longer, 5, length);
+        for (int i = 0; i < length; i++) {
+            Check.that(longer[i + 5] == source[i], "what was copied up within an array, element", i);
+        }
         System.arraycopy(longer, 5, longer, 0, length);
         for (int i = 0; i < length; i++) {
-            Check.that(copy[i] == source[i] && longer[i] == source[i] && checked[i] == source[i], "element " + i + " of a copy");
+            Check.that(copy[i] == source[i] && longer[i] == source[i] && checked[i] == source[i], "a copy, element", i);
         }
         int right = length / 2;
         Arrays.fill(source, 0, right, "a string");
@@ -67,7 +70,7 @@ public class ArrayCopies {
         Check.equal(length > 1, refused, "whether there is what a String[] does not take");
         for (int i = 0; i < length; i++) {
             // The first that is neither a string nor null ends the copy.
-            Check.that(strings[i] == (i < right ? source[i] : null), "element " + i + " that a String[] has taken");
+            Check.that(strings[i] == (i < right ? source[i] : null), "what a String[] has taken, element", i);
         }
     }
 

@@ -42,7 +42,7 @@ public class ReferenceChains {
         softToWeak();
     }
 
-    /** A chain whose last referent is alive, though the references are reachable only through each other. */
+    /** A chain of which each link is held, and a reference to a reference. What the first ones refer to is alive. */
     private static void strongEnd() {
         List<Object> held = new ArrayList<>();
         Object last = new int[] {7};

@@ -109,6 +109,7 @@ def test_performance_has_every_iteration_and_cells_without_room_are_blank(swept)
 def test_builds_take_turns_in_an_order_of_chance_that_is_recorded(swept):
     table = tidy.read(swept[1] / "results.csv")
     places = table[(table.metric == "order") & (table.heap == 32) & (table.threads == 4) & (table.invocation < 2)]
+    assert set(places["invocation"]) == {0, 1}
     for _, block in places.groupby("invocation"):
         assert sorted(block["value"]) == [0, 1]
     timed = table[table["metric"] == "process.user"]

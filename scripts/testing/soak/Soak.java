@@ -19,7 +19,7 @@ import javax.management.openmbean.CompositeData;
 
 /**
  * Runs programs of {@code benchmarks/} side by side in one JVM for a time, and writes what the JVM holds to a CSV. Some programs stay, as
- * those of a server do; one is loaded anew for each run, by a class loader of its own. Each run checks its result; the first one that is
+ * those of a server do; others are loaded anew for each run, by class loaders of their own. Each run checks its result; the first one that is
  * wrong, or fails, ends the JVM with an exit code other than 0. Arguments: seconds, the CSV, a scratch folder, the benchmarks' jar.
  */
 public final class Soak {

@@ -16,6 +16,13 @@ public final class Check {
         }
     }
 
+    /** As {@link #that(boolean, String)}, of one of many, which has this number. */
+    public static void that(boolean condition, String what, int number) {
+        if (!condition) {
+            throw new AssertionError(what + " " + number);
+        }
+    }
+
     /** Demands that both are equal. */
     public static void equal(Object expected, Object actual, String what) {
         if (!Objects.equals(expected, actual)) {

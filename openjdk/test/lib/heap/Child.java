@@ -160,15 +160,25 @@ public final class Child {
 
     /** Demands so many partial collections in what it has printed with -Xlog:gc, if the plan under test has such. */
     public void mustHaveCollectedPartially(long least) {
-        long partial = count("Pause Young");
-        Check.that(!hasGenerations() || partial >= least, "partial collections: " + partial);
+        mustHaveCollectedPartially(out(), least);
+    }
+
+    /** The same in a part of it. */
+    public static void mustHaveCollectedPartially(String out, long least) {
+        long partial = count(out, "Pause Young");
+        Check.that(!hasGenerations() || partial >= least, "partial collections: " + partial + " in:\n" + tail(out));
     }
 
     /** How many final marks, in what it has printed with -Xlog:gc,safepoint, had a safepoint of their own: the program ran while it was marked. */
     public long marksBeside() {
+        return marksBeside(out());
+    }
+
+    /** The same of a part of what it has printed. */
+    public static long marksBeside(String out) {
         long beside = 0;
         boolean hasRun = false;
-        for (String line : (Iterable<String>) out().lines()::iterator) {
+        for (String line : (Iterable<String>) out.lines()::iterator) {
             // This line comes when the safepoint is over.
             hasRun |= line.contains("Safepoint \"ThirdPartyHeapCollect\"");
             if (line.contains("Pause Init Mark")) {
@@ -182,7 +192,17 @@ public final class Child {
 
     /** How many lines that it has printed have {@code text}. */
     public long count(String text) {
-        return out().lines().filter(line -> line.contains(text)).count();
+        return count(out(), text);
+    }
+
+    private static long count(String out, String text) {
+        return out.lines().filter(line -> line.contains(text)).count();
+    }
+
+    /** What it has printed, in parts: each from a line on that begins with {@code begin}. */
+    public List<String> parts(String begin) {
+        List<String> parts = List.of(out().split("(?m)^(?=" + Pattern.quote(begin) + ")"));
+        return parts.subList(1, parts.size());
     }
 
     /** Files that a crash left in its folder. */
