@@ -47,7 +47,7 @@ public class OldToYoung {
             for (int first = 0; first < apart.size(); first += TOGETHER) {
                 run(apart.subList(first, Math.min(first + TOGETHER, apart.size())));
             }
-            // Where one is remembered, so is the place of the others.
+            // Among them are static fields: where one is remembered, so are the others.
             for (Routes.Route route : Routes.all()) {
                 if (route.shared()) {
                     run(List.of(route));

@@ -40,7 +40,7 @@ final class Routes {
         }
     }
 
-    /** One way: it stores a value, and finds it again. All holders are one if the place is {@code shared}. */
+    /** One way: it stores a value, and finds it again. If {@code shared}, there is one holder, or none is needed. No two ways have a place in common. */
     record Route(String name, boolean shared, Store store, Load load) {
         void store(Holder holder, int[] value) throws Exception {
             try {
@@ -77,7 +77,8 @@ final class Routes {
     private static final long ELEMENT = Unsafe.ARRAY_OBJECT_BASE_OFFSET + (long) INDEX * Unsafe.ARRAY_OBJECT_INDEX_SCALE;
     private static final VarHandle FIELD_HANDLE;
     private static final VarHandle ELEMENT_HANDLE = MethodHandles.arrayElementVarHandle(Object[].class);
-    private static final VarHandle STATIC_HANDLE;
+    private static final VarHandle SET;
+    private static final VarHandle GET_AND_SET;
     private static final MethodHandle SETTER;
     private static final MethodHandle ELEMENT_SETTER = MethodHandles.arrayElementSetter(Object[].class);
     private static final Field REFLECTED;
@@ -87,16 +88,22 @@ final class Routes {
 
     private static final int LARGE = 100_000;
 
-    private static Object fixed;
+    /** One for each way. */
+    private static Object byBytecode;
+    private static Object bySet;
+    private static Object byGetAndSet;
+    private static Object byReflection;
+    private static Object byJni;
 
     static {
         try {
             REFLECTED = Holder.class.getDeclaredField("field");
-            REFLECTED_STATIC = Routes.class.getDeclaredField("fixed");
+            REFLECTED_STATIC = Routes.class.getDeclaredField("byReflection");
             FIELD = UNSAFE.objectFieldOffset(REFLECTED);
             MethodHandles.Lookup lookup = MethodHandles.lookup();
             FIELD_HANDLE = lookup.findVarHandle(Holder.class, "field", Object.class);
-            STATIC_HANDLE = lookup.findStaticVarHandle(Routes.class, "fixed", Object.class);
+            SET = lookup.findStaticVarHandle(Routes.class, "bySet", Object.class);
+            GET_AND_SET = lookup.findStaticVarHandle(Routes.class, "byGetAndSet", Object.class);
             SETTER = lookup.findSetter(Holder.class, "field", Object.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
@@ -127,10 +134,6 @@ final class Routes {
         routes.add(new Route(name, false, store, holder -> holder.array[INDEX]));
     }
 
-    private void fixed(String name, Store store) {
-        routes.add(new Route(name, true, store, holder -> fixed));
-    }
-
     private void bytecodes() {
         field("putfield", (holder, value) -> holder.field = value);
         field("putfield of null, then of a value", (holder, value) -> {
@@ -146,7 +149,7 @@ final class Routes {
         routes.add(new Route("aastore with a check", false, (holder, value) -> holder.typed[INDEX] = value, holder -> holder.typed[INDEX]));
         routes.add(new Route("aastore into a large array", true, (holder, value) -> holder.large[LARGE - 5] = value, holder -> holder.large[LARGE - 5]));
         routes.add(new Route("putfield of a volatile", false, (holder, value) -> holder.shared = value, holder -> holder.shared));
-        fixed("putstatic", (holder, value) -> fixed = value);
+        routes.add(new Route("putstatic", true, (holder, value) -> byBytecode = value, holder -> byBytecode));
     }
 
     private static void copy(Object from, int start, Object to, int at, int count) {
@@ -222,8 +225,8 @@ final class Routes {
         element("VarHandle.compareAndSet of an element",
                 (holder, value) -> ELEMENT_HANDLE.compareAndSet(holder.array, INDEX, holder.array[INDEX], (Object) value));
         element("VarHandle.getAndSet of an element", (holder, value) -> ELEMENT_HANDLE.getAndSet(holder.array, INDEX, (Object) value));
-        fixed("VarHandle.set of a static field", (holder, value) -> STATIC_HANDLE.set((Object) value));
-        fixed("VarHandle.getAndSet of a static field", (holder, value) -> STATIC_HANDLE.getAndSet((Object) value));
+        routes.add(new Route("VarHandle.set of a static field", true, (holder, value) -> SET.set((Object) value), holder -> bySet));
+        routes.add(new Route("VarHandle.getAndSet of a static field", true, (holder, value) -> GET_AND_SET.getAndSet((Object) value), holder -> byGetAndSet));
         field("a MethodHandle that sets a field", (holder, value) -> { SETTER.invokeExact(holder, (Object) value); });
         element("a MethodHandle that sets an element", (holder, value) -> { ELEMENT_SETTER.invokeExact(holder.array, INDEX, (Object) value); });
     }
@@ -238,7 +241,7 @@ final class Routes {
 
     private void reflection() {
         field("Field.set", (holder, value) -> REFLECTED.set(holder, value));
-        fixed("Field.set of a static field", (holder, value) -> REFLECTED_STATIC.set(null, value));
+        routes.add(new Route("Field.set of a static field", true, (holder, value) -> REFLECTED_STATIC.set(null, value), holder -> byReflection));
         element("Array.set", (holder, value) -> Array.set(holder.array, INDEX, value));
     }
 
@@ -251,6 +254,6 @@ final class Routes {
     private void jni() {
         field("JNI SetObjectField", Routes::setField);
         element("JNI SetObjectArrayElement", (holder, value) -> setElement(holder.array, INDEX, value));
-        fixed("JNI SetStaticObjectField", (holder, value) -> setStatic(value));
+        routes.add(new Route("JNI SetStaticObjectField", true, (holder, value) -> setStatic(value), holder -> byJni));
     }
 }

@@ -21,7 +21,6 @@ import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Collectors;
 import sun.misc.Unsafe;
 
 public class Snapshot {
@@ -61,15 +60,17 @@ public class Snapshot {
         }
     }
 
-    /** Loads what a weak reference refers to. */
-    private interface Way {
-        Object load(Given reference) throws Exception;
+    private interface Load {
+        Object apply(Given reference) throws Exception;
     }
+
+    /** One way to load what a weak reference refers to. */
+    private record Way(String name, Load load) {}
 
     public static class Main {
         private static final String BEGIN = "while marking runs: ";
         /** In how many markings a store without a barrier has the chance to lose an object, of each route. */
-        private static final int LEAST_MARKS = 3;
+        private static final int LEAST_MARKS = 10;
         /** Of each route. */
         private static final int HOLDERS = 100;
         private static final int CHURNED = 128 << 10;
@@ -79,36 +80,31 @@ public class Snapshot {
         private static final Object OTHER = new Object();
 
         public static void main(String[] args) throws Exception {
-            overwrite(Routes.all().stream().filter(route -> !route.shared()).collect(Collectors.toList()), 4 * LEAST_MARKS);
-            for (Routes.Route route : Routes.all()) {
-                if (route.shared()) {
-                    overwrite(List.of(route), LEAST_MARKS);
-                }
-            }
+            overwrite(Routes.all());
             Field field = Reference.class.getDeclaredField("referent");
             Unsafe unsafe = RawMemory.unsafe();
             long offset = unsafe.objectFieldOffset(field);
             VarHandle handle = MethodHandles.privateLookupIn(Reference.class, MethodHandles.lookup()).unreflectVarHandle(field);
-            loadFrom("a weak reference", reference -> ((Weak) reference).get());
-            loadFrom("a weak reference's field", reference -> unsafe.getObject(reference, offset));
-            loadFrom("a weak reference's field by volatile", reference -> unsafe.getObjectVolatile(reference, offset));
-            loadFrom("a failed exchange with a weak reference", reference -> handle.compareAndExchange((Reference<?>) reference, OTHER, OTHER));
+            load(List.of(new Way("a weak reference", reference -> ((Weak) reference).get()),
+                    new Way("a weak reference's field", reference -> unsafe.getObject(reference, offset)),
+                    new Way("a weak reference's field by volatile", reference -> unsafe.getObjectVolatile(reference, offset)),
+                    new Way("a failed exchange with a weak reference", reference -> handle.compareAndExchange((Reference<?>) reference, OTHER, OTHER))));
         }
 
-        /** When so many cycles of marking are over. */
-        private static long after(int marks) {
+        /** The number of collections when so many markings are over. */
+        private static long enough() {
             // Each is an initial and a final mark; one may be running.
-            return Heap.collections() + 2 * marks + 2;
+            return Heap.collections() + 2 * LEAST_MARKS + 2;
         }
 
-        private static void overwrite(List<Routes.Route> routes, int marks) throws Exception {
-            System.out.println(BEGIN + routes.stream().map(Routes.Route::name).collect(Collectors.joining(", ")));
+        private static void overwrite(List<Routes.Route> routes) throws Exception {
+            System.out.println(BEGIN + "stores");
             for (int route = 0; route < routes.size(); route++) {
                 begin(routes.get(route), route);
             }
             Box[][] before = {};
             int round = 0;
-            for (long end = after(marks); Heap.collections() < end; ) {
+            for (long enough = enough(); Heap.collections() < enough; ) {
                 round++;
                 Box[][] moved = new Box[routes.size()][HOLDERS];
                 for (int i = 0; i < HOLDERS; i++) {
@@ -159,29 +155,41 @@ public class Snapshot {
             }
         }
 
-        private static void loadFrom(String name, Way way) throws Exception {
-            System.out.println(BEGIN + name);
-            Given[] references = new Given[HOLDERS];
-            int kept = 0;
-            Box[] before = {};
-            long end = after(LEAST_MARKS);
-            for (int round = 0; Heap.collections() < end; round++) {
-                Box[] moved = new Box[HOLDERS];
+        private static void load(List<Way> ways) throws Exception {
+            System.out.println(BEGIN + "loads");
+            Given[][] references = new Given[ways.size()][HOLDERS];
+            int[] kept = new int[ways.size()];
+            Box[][] before = {};
+            int round = 0;
+            for (long enough = enough(); Heap.collections() < enough; ) {
+                round++;
+                Box[][] moved = new Box[ways.size()][HOLDERS];
                 for (int i = 0; i < HOLDERS; i++) {
-                    int[] value = references[i] == null ? null : (int[]) way.load(references[i]);
-                    if (value != null && value[0] == round - 1) {
-                        moved[i] = new Box(value);
-                        kept++;
+                    for (int way = 0; way < ways.size(); way++) {
+                        int[] value = references[way][i] == null ? null : (int[]) ways.get(way).load().apply(references[way][i]);
+                        if (value != null) {
+                            moved[way][i] = new Box(value);
+                            kept[way]++;
+                        }
+                        references[way][i] = new Weak(new int[] {round, i});
                     }
-                    references[i] = new Weak(new int[] {round, i});
                     Heap.churn(CHURNED);
                 }
-                for (int i = 0; i < before.length; i++) {
-                    check(name, before[i], round - 2, i, true);
-                }
+                checkLoaded(ways, before, round - 2);
                 before = moved;
             }
-            Check.that(kept > 0, name + " was cleared before it was asked");
+            checkLoaded(ways, before, round - 1);
+            for (int way = 0; way < ways.size(); way++) {
+                Check.that(kept[way] > 0, ways.get(way).name() + " was cleared before it was asked");
+            }
+        }
+
+        private static void checkLoaded(List<Way> ways, Box[][] moved, int round) {
+            for (int way = 0; way < moved.length; way++) {
+                for (int i = 0; i < HOLDERS; i++) {
+                    check(ways.get(way).name(), moved[way][i], round, i, true);
+                }
+            }
         }
 
         private static void check(String name, Box box, int round, int i, boolean mayBeCleared) {

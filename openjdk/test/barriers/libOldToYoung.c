@@ -11,6 +11,6 @@ JNIEXPORT void JNICALL Java_Routes_setElement(JNIEnv* env, jclass klass, jobject
 }
 
 JNIEXPORT void JNICALL Java_Routes_setStatic(JNIEnv* env, jclass klass, jobject value) {
-  jfieldID field = (*env)->GetStaticFieldID(env, klass, "fixed", "Ljava/lang/Object;");
+  jfieldID field = (*env)->GetStaticFieldID(env, klass, "byJni", "Ljava/lang/Object;");
   (*env)->SetStaticObjectField(env, klass, field, value);
 }
