@@ -24,6 +24,11 @@ pub fn begin_collection() {
     RE_SCANNING.store(false, Ordering::Relaxed);
 }
 
+/// Whether roots are scanned for the second time, beside the second trace.
+pub fn is_re_scanning() -> bool {
+    RE_SCANNING.load(Ordering::Relaxed)
+}
+
 /// Called between two scans of one collection.
 pub fn begin_second_scan() {
     upcalls::prepare_for_roots_re_scanning();
@@ -113,7 +118,7 @@ where
 
 /// Schedules the scan of the sets in the bucket that is open now: by a packet for each worker.
 pub fn schedule_sets<const COMPRESSED: bool>(factory: impl RootsWorkFactory<OopSlot<COMPRESSED>>) {
-    let bucket = if RE_SCANNING.load(Ordering::Relaxed) {
+    let bucket = if is_re_scanning() {
         WorkBucketStage::SecondRoots
     } else {
         WorkBucketStage::Prepare

@@ -9,7 +9,6 @@
 
 import heap.Check;
 import heap.Child;
-import heap.Heap;
 import heap.Workload;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,43 +20,30 @@ public class NoGc {
     public static void main(String[] args) throws Exception {
         for (String oops : List.of("-XX:+UseCompressedOops", "-XX:-UseCompressedOops")) {
             Check.matches("^done$", Child.with(PLAN, oops, "-Xmx512m").main(Workload.class, "5", "1000").mustExitCleanly(0).out(), "the output");
-            Child full = Child.with(PLAN, oops, "-Xmx64m", "-Xlog:gc").main(Full.class).mustExitCleanly(3);
+            Child full = Child.with(PLAN, oops, "-Xmx64m", "-Xlog:gc").main(Full.class, "10000", "3000", "6710").mustExitCleanly(3);
             Check.that(!full.out().contains("Pause"), "no collection:\n" + full.out());
         }
-        Child.with(PLAN, "-Xmx1g").main(Large.class).inAddressSpace(ADDRESS_SPACE_KIB).mustExitCleanly(0);
-    }
-
-    /** Its arrays take nearly twice as many addresses as they have bytes: each has chunks of its own. */
-    public static class Large {
-        private static final int BYTES = 2_100_000;
-
-        public static void main(String[] args) {
-            List<byte[]> hog = new ArrayList<>();
-            try {
-                while (true) {
-                    hog.add(new byte[BYTES]);
-                }
-            } catch (OutOfMemoryError e) {
-                int arrays = hog.size();
-                hog = null;
-                Check.that(arrays > 100 && arrays < (1L << 30) / BYTES - 20, "the addresses are used up before the heap is full: " + arrays + " arrays");
-            }
-        }
+        // Each array has chunks of its own, so that addresses run out when the heap is full to some four fifths.
+        Child.with(PLAN, "-Xmx1g").main(Full.class, "2100000", "100", "480").inAddressSpace(ADDRESS_SPACE_KIB).mustExitCleanly(3);
     }
 
     public static class Full {
-        /** Ends with exit code 3 where the heap was full at the right time: nothing else can be said without memory. */
+        /**
+         * Ends with exit code 3 where memory ran out at the right time: nothing else can be said without memory. Arguments: bytes of an array, and
+         * how many arrays there are at least and at most.
+         */
         public static void main(String[] args) {
+            int bytes = Integer.parseInt(args[0]);
+            int least = Integer.parseInt(args[1]);
+            int most = Integer.parseInt(args[2]);
             System.gc();
             List<byte[]> hog = new ArrayList<>();
             try {
                 while (true) {
-                    hog.add(new byte[10_000]);
+                    hog.add(new byte[bytes]);
                 }
             } catch (OutOfMemoryError e) {
-                boolean early = hog.size() < 3000;
-                boolean late = hog.size() > 64 * Heap.MIB / 10_000;
-                Runtime.getRuntime().halt(early ? 4 : late ? 5 : 3);
+                Runtime.getRuntime().halt(hog.size() < least ? 4 : hog.size() > most ? 5 : 3);
             }
         }
     }
