@@ -160,7 +160,7 @@ OUT_OF_MEMORY=(outofmemory/{NearlyAll,LargeBesideOthers,RefusedBesideOthers,Smal
 
 first_plans() {
   on_plan ms-64k StickyMarkSweep barriers references roots moving fragmentation unloading/RoomOfDeadLoaders.java unloading/Reachable.java \
-    control/OldGarbage.java control/LogFormat.java control/Phases.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
+    control/{OldGarbage,LogFormat,Phases,PreTouch,LargePages,HugePages}.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
   on_plan stock StickyImmix barriers references roots moving control/OldGarbage.java
   on_plan stock GenImmix barriers references roots moving control/OldGarbage.java
   on_plan stock GenCopy barriers references roots moving unloading/CallSites.java control/LogFormat.java
@@ -168,8 +168,8 @@ first_plans() {
 }
 
 second_plans() {
-  on_plan ms-64k ConcurrentMarkSweep barriers references roots moving unloading fragmentation control/LogFormat.java control/Phases.java \
-    events/ReferenceEvents.java events/AllocationEvents.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
+  on_plan ms-64k ConcurrentMarkSweep barriers references roots moving unloading fragmentation \
+    control/{LogFormat,Phases,PreTouch,LargePages,HugePages}.java events/{ReferenceEvents,AllocationEvents}.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
   on_plan stock ConcurrentImmix barriers references roots moving unloading/BesideProgram.java unloading/Redefined.java control/LogFormat.java
   on_plan stock MarkSweep fragmentation/NoAddresses.java
   on_plan stock Immix moving references

@@ -57,16 +57,13 @@
  * @run main/othervm -Xmx64m -XX:-DoEscapeAnalysis -XX:-ReduceInitialCardMarks Modes 5
  */
 
-import heap.Check;
 import heap.Heap;
 import heap.Workload;
 
 public class Modes {
     public static void main(String[] args) throws Exception {
-        long before = Heap.collections();
         try (Heap.Collector collector = new Heap.Collector()) {
             Workload.run(Integer.parseInt(args[0]), 2000);
         }
-        Check.that(Heap.collections() > before, "collections ran meanwhile");
     }
 }

@@ -21,6 +21,7 @@ public class CriticalAllocation {
         Check.matches("allocated \\d+", out, "the end");
         boolean heldUp = !out.contains("allocated " + MOST);
         Check.that(!heldUp || !Child.neverMoves(), "where objects never move there is nothing to hold up");
+        Check.that(heldUp || !Child.movesNewObjects(), "where new objects move a collection waits for the end of the region");
         Child checked = Child.with("-Xmx64m", "-Xcheck:jni", "-XX:-CreateCoredumpOnCrash", path).main(Main.class);
         String checkedOut = checked.mustExit(heldUp ? 1 : 0).out();
         Check.equal(heldUp, checkedOut.contains("Possible deadlock due to allocating while in jni critical section"), "why it ends");

@@ -61,6 +61,11 @@ public final class Child {
         return hasOwnPolicy() && optionsUnderTest().stream().noneMatch(option -> option.matches(".*plan=(?!\\w*MarkSweep).*"));
     }
 
+    /** Whether they choose a plan that moves each new object that survives a collection. */
+    public static boolean movesNewObjects() {
+        return optionsUnderTest().stream().anyMatch(option -> option.matches(".*plan=(SemiSpace|GenCopy|GenImmix).*"));
+    }
+
     /** A plan of the plugin under test that marks beside the program. */
     public static String concurrentPlan() {
         return hasOwnPolicy() ? "ConcurrentMarkSweep" : "ConcurrentImmix";

@@ -63,6 +63,7 @@ public final class Heap {
     /** A thread that collects until it is closed, with allocation between the collections. */
     public static final class Collector implements AutoCloseable {
         private final AtomicBoolean done = new AtomicBoolean();
+        private final long before = collections();
         private final Thread thread = new Thread(this::run, "collector");
         private volatile Throwable failure;
 
@@ -74,16 +75,16 @@ public final class Heap {
 
         private void run() {
             try {
-                while (!done.get()) {
+                do {
                     churn(64 << 10);
                     System.gc();
-                }
+                } while (!done.get());
             } catch (Throwable e) {
                 failure = e;
             }
         }
 
-        /** Ends the thread and waits for its end. */
+        /** Ends the thread and waits for its end. Fails if nothing was collected. */
         @Override
         public void close() throws InterruptedException {
             done.set(true);
@@ -91,6 +92,7 @@ public final class Heap {
             if (failure != null) {
                 throw new AssertionError("the collecting thread failed", failure);
             }
+            Check.that(collections() > before, "nothing was collected");
         }
     }
 }
