@@ -3,7 +3,7 @@
  * @test
  * @summary Where a collection leaves no page free, but cells on all of them, ConcurrentMarkSweep marks before those are used up,
  *          and StickyMarkSweep sees that its partial collections leave few.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main FreeCells
  */

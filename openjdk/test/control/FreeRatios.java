@@ -14,7 +14,7 @@
 /*
  * @test id=sticky
  * @summary The same where most collections look at new objects alone, which needs no room for copies of them.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @modules jdk.management
  * @library /lib
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=StickyMarkSweep -Xms8m -Xmx256m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20 FreeRatios 10 20

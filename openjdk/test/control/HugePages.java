@@ -10,7 +10,7 @@
 /*
  * @test
  * @summary Unasked, our mark-sweep space has huge pages if its heap is no small one.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main/othervm -Xms256m -Xmx256m HugePages on
  * @run main/othervm -Xms39m -Xmx39m HugePages off 20000
@@ -19,7 +19,7 @@
 /*
  * @test
  * @summary Memory that went back to the OS between live objects comes back in huge pages, with the objects.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main/othervm -Xms256m -Xmx256m HugePages again
  */

@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary With -XX:+UseLargePages the heap has the huge pages that the administrator has reserved, and small ones where none is left.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main LargePages
  */

@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary Where marking begins or ends too late, ConcurrentMarkSweep says so in one line, and a full pause follows.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main LateMarking
  */

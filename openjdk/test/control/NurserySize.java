@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary StickyMarkSweep collects when half of the heap has been handed out, though the other half is free, or when the option nursery says.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main NurserySize
  */

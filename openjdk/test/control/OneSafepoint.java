@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary Where marking is over in the pause in which it begins, the final mark follows in the same safepoint.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main OneSafepoint
  */

@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary With -XX:+AlwaysPreTouch the heap of -Xms is resident before it is used, and stays so.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main/othervm -Xms128m -Xmx256m -XX:+AlwaysPreTouch PreTouch 128
  * @run main/othervm -Xms128m -Xmx256m -XX:+AlwaysPreTouch -XX:-UseTransparentHugePages PreTouch 128

@@ -2,7 +2,7 @@
 /*
  * @test
  * @summary Native memory tracking shows what is mapped for the Java heap, which grows with it, and for the collector's metadata.
- * @requires vm.opt.ThirdPartyHeapPlugin == null | vm.opt.ThirdPartyHeapPlugin == "stock" | vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin == null | vm.opt.ThirdPartyHeapPlugin == "stock" | vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main/othervm -Xms32m -Xmx256m -XX:NativeMemoryTracking=summary NativeMemory
  * @run main/othervm -Xms32m -Xmx256m -XX:NativeMemoryTracking=detail NativeMemory

@@ -3,7 +3,7 @@
  * @test
  * @summary Where address space is scarce, memory does not run out while next to nothing lives: addresses of dead objects serve objects of any size, and
  * soft references stay.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main/timeout=300 FewAddresses
  */

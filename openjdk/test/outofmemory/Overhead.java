@@ -3,7 +3,7 @@
  * @test
  * @summary Where each collection is of the whole heap and frees next to nothing, and they take the part of the time that GCTimeLimit says, an
  *          allocation fails by the limit of the collections' overhead, unless that is turned off, or what is free is above GCHeapFreeLimit.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms32m -Xmx32m -XX:GCTimeLimit=50 Overhead limit
  * @run main/othervm -XX:ThirdPartyHeapOptions=plan=MarkSweep -Xms32m -Xmx32m -XX:GCTimeLimit=50 -XX:-UseGCOverheadLimit Overhead none

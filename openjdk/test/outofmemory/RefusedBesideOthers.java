@@ -3,7 +3,7 @@
  * @test
  * @summary In a heap that is nearly full, requests that are too large end in OutOfMemoryError, after some collections each. Another thread
  *          and soft references that are made later do not notice.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main/othervm -Xms512m -Xmx512m RefusedBesideOthers
  */

@@ -3,7 +3,7 @@
  * @test
  * @summary Where each page has a live object, an object of another size ends in OutOfMemoryError soon, also where another thread goes on to
  *          find cells for its own.
- * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.*/libmmtk_)?ms-.*"
+ * @requires vm.opt.ThirdPartyHeapPlugin ~= "(.+libmmtk_)?ms-.*"
  * @library /lib
  * @run main/othervm -Xms16m -Xmx16m -XX:-UseGCOverheadLimit SmallBesideOthers
  */
