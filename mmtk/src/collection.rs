@@ -34,7 +34,7 @@ pub fn is_beside_mutators() -> bool {
     !IN_PAUSE.load(Ordering::SeqCst)
 }
 
-/// Has it known what the collection does with classes and references, unless marking has begun in an earlier pause. Only a full pause clears
+/// Asks the VM what the collection does with classes and references, unless marking has begun in an earlier pause. Only a full pause clears
 /// all soft references: the VM has it do so where it would be out of memory else.
 fn begin_collection<const COMPRESSED: bool>() {
     let pause = pause::<COMPRESSED>();

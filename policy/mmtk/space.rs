@@ -77,7 +77,7 @@ pub struct MarkSweepSpace<VM: VMBinding> {
     threads: AtomicUsize,
     /// When the release of this collection began.
     pub(super) release_began: Instant,
-    /// Pages that were charged when the last collection ended.
+    /// Pages that were charged when the last pause ended.
     charged_after: AtomicUsize,
     /// How many pages the free cells on them made when the last one ended that released blocks.
     free_cells_after: AtomicUsize,
@@ -173,7 +173,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.shared.pages.charged_pages()
     }
 
-    /// Number of pages that were charged when the last collection ended.
+    /// Number of pages that were charged when the last pause ended.
     pub(crate) fn charged_after(&self) -> usize {
         self.charged_after.load(Ordering::Relaxed)
     }
@@ -206,7 +206,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.was_exhaustive.load(Ordering::Relaxed)
     }
 
-    /// Notes what the collection that ends has left charged, and whether it has looked at all objects there were.
+    /// Notes what the pause that ends has left charged, and whether it has looked at all objects there were.
     pub(crate) fn note_end(&self, exhaustive: bool) {
         self.charged_after
             .store(self.charged_pages(), Ordering::Relaxed);

@@ -37,7 +37,8 @@ impl<C: Config> Heap<C> {
     /// Where there are huge pages, wholly free ones come first, one at a step: of others the OS has to make small ones.
     /// Then the highest pages come first, as threads take the lowest. During a step, the pages of the batch are nobody
     /// else's. As pages become dirty in collections, when threads exit and where a huge page is made, what the OS holds is hardly
-    /// more than what is charged and [`Heap::dirty_pages`], as long as `release` succeeds.
+    /// more than what is charged and [`Heap::dirty_pages`], as long as `release` succeeds: it holds those pages besides that blocks made of
+    /// dirty runs have not opened.
     pub fn purge<'h>(
         &'h self,
         mut release: impl FnMut(&[PageRange]) + 'h,
