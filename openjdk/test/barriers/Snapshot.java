@@ -87,7 +87,7 @@ public class Snapshot {
          * In how many markings a store without a barrier has the chance to lose an object. Those to static fields have it in the eighth, which
          * looks for classes to unload: else static fields are roots.
          */
-        private static final int STORE_MARKS = 9;
+        private static final int STORE_MARKS = 10;
         /** The same of a load. */
         private static final int LOAD_MARKS = 3;
         /** Of each route. */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary A heap that may grow does so by what a plan needs that copies objects, where nothing else has to be free after a collection. The
- *          test chooses the plans.
- * @requires vm.opt.UseThirdPartyHeap == "true" & !(vm.opt.ThirdPartyHeapOptions ~= ".*plan=.*")
+ * @summary A heap that may grow does so by what a plan needs that copies objects, where nothing else has to be free after a collection.
+ * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @run main GrowsForCopies
  */
