@@ -156,7 +156,7 @@ mirror! {
     36 supports_compressed_oops: u32,
     40 gc_threads: u32,
     44 barrier: u32,
-    48 manages_pages: u32,
+    48 is_shardsweep: u32,
     52 ignores_system_gc: u32,
     56 concurrent_gc_threads: u32,
     60 extra_header_bytes: u32,
@@ -195,7 +195,7 @@ pub const BARRIER_SNAPSHOT: u32 = 2;
 pub const PAUSE_FULL: i32 = 0;
 /// `THIRD_PARTY_HEAP_PAUSE_PARTIAL`: a collection that looks at new objects alone.
 pub const PAUSE_PARTIAL: i32 = 1;
-/// `THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK`: from its end on, marking runs beside the mutators.
+/// `THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK`: from its end on, concurrent marking runs.
 pub const PAUSE_INITIAL_MARK: i32 = 2;
 /// `THIRD_PARTY_HEAP_PAUSE_FINAL_MARK`: ends what an initial mark has begun.
 pub const PAUSE_FINAL_MARK: i32 = 3;
@@ -361,7 +361,7 @@ mirror! {
     232 snapshot_object: unsafe extern "C" fn(mutator: Mutator, object: *mut c_void),
     240 snapshot_slots: unsafe extern "C" fn(mutator: Mutator, first: *mut c_void, count: usize),
     248 valid_object_bits: unsafe extern "C" fn() -> *mut c_void,
-    256 give_up_memory: unsafe extern "C" fn(mutator: Mutator),
+    256 abandon_memory: unsafe extern "C" fn(mutator: Mutator),
 }
 
 // SAFETY: the table is immutable and its pointers are to static strings and functions.

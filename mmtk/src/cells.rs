@@ -38,10 +38,10 @@ pub fn hide<const COMPRESSED: bool>(mutator: &mut Mutator<OpenJDK<COMPRESSED>>, 
     }
 }
 
-/// Gives up what the calling thread's mutator has of blocks.
-pub fn give_up<const COMPRESSED: bool>(mutator: &mut Mutator<OpenJDK<COMPRESSED>>) {
+/// Abandons the blocks of the calling thread's mutator.
+pub fn abandon<const COMPRESSED: bool>(mutator: &mut Mutator<OpenJDK<COMPRESSED>>) {
     if let Some(allocator) = allocator(mutator) {
-        allocator.give_up();
+        allocator.abandon();
     }
 }
 

@@ -13,7 +13,7 @@ pub fn begin(unloads: bool) {
 }
 
 /// Whether an object keeps the class loader data of its class. If not, all are roots, but for those that are made while marking runs
-/// beside mutators: what those refer to is marked, as every new object is, or as part of the snapshot.
+/// concurrently: what those refer to is marked, as every new object is, or as part of the snapshot.
 #[inline(always)]
 pub fn are_kept_by_objects() -> bool {
     ARE_WEAK.load(Ordering::Relaxed)

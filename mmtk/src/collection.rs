@@ -29,7 +29,7 @@ static IN_PAUSE: AtomicBool = AtomicBool::new(false);
 
 /// Whether mutators run beside the worker that asks. If not, they will not before its packet is done. If they do, the pause that
 /// follows sees what the worker has marked before.
-pub fn is_beside_mutators() -> bool {
+pub fn do_mutators_run() -> bool {
     fence(Ordering::SeqCst);
     !IN_PAUSE.load(Ordering::SeqCst)
 }

@@ -80,7 +80,7 @@ static PLUGIN: Plugin = Plugin {
     snapshot_object,
     snapshot_slots,
     valid_object_bits,
-    give_up_memory,
+    abandon_memory,
 };
 
 /// Writes `message` as a C string of at most `size` bytes.
@@ -210,9 +210,9 @@ unsafe extern "C" fn configure(
                 ignores_system_gc: (*settings.builder.options.ignore_system_gc).into(),
                 barrier: barrier::of_plan(info.constraints.barrier),
                 #[cfg(feature = "shardsweep")]
-                manages_pages: crate::cells::serves(info).into(),
+                is_shardsweep: crate::cells::serves(info).into(),
                 #[cfg(not(feature = "shardsweep"))]
-                manages_pages: 0,
+                is_shardsweep: 0,
             }
         };
         *SETTINGS.lock().expect("configure does not panic") = Some(settings);
@@ -449,14 +449,14 @@ unsafe extern "C" fn hide_free_lists(_mutator: Mutator, _hide: i32) {
 }
 
 // What a thread has of other plans is nobody else's before the next collection.
-unsafe extern "C" fn give_up_memory(_mutator: Mutator) {
+unsafe extern "C" fn abandon_memory(_mutator: Mutator) {
     #[cfg(feature = "shardsweep")]
     {
-        fn give_up<const COMPRESSED: bool>(mutator: Mutator) {
+        fn abandon<const COMPRESSED: bool>(mutator: Mutator) {
             // SAFETY: the VM passes the calling thread's mutator.
-            crate::cells::give_up(unsafe { mutator_ref::<COMPRESSED>(mutator) });
+            crate::cells::abandon(unsafe { mutator_ref::<COMPRESSED>(mutator) });
         }
-        dispatch!(give_up(_mutator))
+        dispatch!(abandon(_mutator))
     }
 }
 

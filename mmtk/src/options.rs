@@ -108,7 +108,7 @@ impl Settings {
         given(&self.builder.options.threads)
     }
 
-    /// How many of them work beside mutators, if it was given.
+    /// How many of them work concurrently, if it was given.
     pub fn concurrent_threads(&self) -> Option<usize> {
         given(&self.builder.options.concurrent_threads)
     }

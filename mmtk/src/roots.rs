@@ -133,7 +133,7 @@ pub fn schedule_sets<const COMPRESSED: bool>(factory: impl RootsWorkFactory<OopS
     }
 }
 
-/// Has marked what marking beside the mutators does not come to. Called at the beginning of a final mark.
+/// Has marked what concurrent marking does not come to. Called at the beginning of a final mark.
 pub fn snapshot_late<const COMPRESSED: bool>() {
     let slots = upcalls::late_roots()
         .into_iter()

@@ -2,7 +2,7 @@
 //! Scanning: which slots an object has, and which of them this trace follows.
 
 use crate::abi::{RawSlot, RootSink};
-use crate::collection::is_beside_mutators;
+use crate::collection::do_mutators_run;
 use crate::layout::{self, Kind, Object};
 use crate::references::{self, DISCOVERY};
 use crate::slot::OopSlot;
@@ -157,7 +157,7 @@ fn scan<const COMPRESSED: bool, SV: SlotVisitor<OopSlot<COMPRESSED>>>(
     // The class of a mirror may be freed beside marking: `VM_RedefineClasses` in `jvmtiRedefineClasses.cpp` does not wait for it. The
     // final mark looks for what mirrors alone lead to, the class loader data of hidden classes. It sees the mark of this one, or
     // this worker sees the pause.
-    if classes::are_kept_by_objects() && (kind != Kind::Mirror || !is_beside_mutators()) {
+    if classes::are_kept_by_objects() && (kind != Kind::Mirror || !do_mutators_run()) {
         view.visit_class_loader_data(kind, |data| {
             visit_class_loader_data::<COMPRESSED, _>(data, visitor)
         });
@@ -176,6 +176,7 @@ fn prefetch_mark<const COMPRESSED: bool>(slot: OopSlot<COMPRESSED>) {
     // A bit for each word.
     let mark = marks.get_starting_address() + (target.to_raw_address().as_usize() >> 6);
     #[cfg(target_arch = "x86_64")]
+    // As the policy prefetches, of which `stock` has nothing.
     // SAFETY: a prefetch reads nothing that the program sees, whatever the address.
     unsafe {
         use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T0};
@@ -230,7 +231,7 @@ mod check {
             return;
         }
         // Mutators would write to it between one look and the other.
-        if is_beside_mutators() {
+        if do_mutators_run() {
             return;
         }
         // SAFETY: as in `scan_object`.

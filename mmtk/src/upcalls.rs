@@ -145,7 +145,7 @@ fn reported_slots(scan: impl FnOnce(&abi::RootSink)) -> Vec<abi::RawSlot> {
     found
 }
 
-/// Root slots that marking beside the mutators has not come to.
+/// Root slots that concurrent marking has not come to.
 pub fn late_roots() -> Vec<abi::RawSlot> {
     // SAFETY: called in a final mark only, with mutators stopped, and the sink outlives the call.
     reported_slots(|sink| unsafe { (vm().scan_late_roots)(sink) })

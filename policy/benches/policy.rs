@@ -157,10 +157,10 @@ fn all(criterion: &mut Criterion) {
     pop(criterion);
     allocate::<Blocks4K>(criterion);
     allocate::<Blocks64K>(criterion);
-    allocate::<Blocks64KWhole>(criterion);
+    allocate::<Blocks64KByBlock>(criterion);
     release::<Blocks4K>(criterion);
     release::<Blocks64K>(criterion);
-    release::<Blocks64KWhole>(criterion);
+    release::<Blocks64KByBlock>(criterion);
 }
 
 criterion_group!(benches, all);

@@ -159,7 +159,7 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
     fn supply(&mut self, allocate: impl Fn(&mut Self) -> Refill) -> Option<NonZeroUsize> {
         let options = self.context.get_alloc_options();
         loop {
-            let chunks = self.space.chunk_count();
+            let chunks = self.space.times_grown();
             match allocate(self) {
                 Refill::Cell(cell) => {
                     self.for_addresses = 0;
@@ -215,7 +215,7 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
         self.for_addresses > 0 && is_exhausted
     }
 
-    /// Marks the free cells at hand, in the pause in which marking begins beside mutators.
+    /// Marks the free cells at hand, in the pause in which concurrent marking begins.
     pub(crate) fn mark_free_cells(&self) {
         let (local, heads) = self.thread();
         local.mark_free_cells(heads, self.space.heap());
@@ -227,11 +227,11 @@ impl<VM: VMBinding> FreeListAllocator<VM> {
         local.unmark_free_cells(heads, self.space.heap());
     }
 
-    /// Gives up all blocks, by the mutator's thread. Where nothing was allocated since it was called last, that takes no time.
-    pub fn give_up(&mut self) {
+    /// Abandons all blocks, by the mutator's thread. Where nothing was allocated since it was called last, that takes no time.
+    pub fn abandon(&mut self) {
         let heap = self.space.heap();
         let (local, heads) = self.lists();
-        let unused = local.give_up(heads, heap);
+        let unused = local.abandon(heads, heap);
         // What it gave back is not among it.
         self.tell_reused(1);
         self.space.uncharge(unused);
@@ -304,7 +304,7 @@ impl<VM: VMBinding> Allocator<VM> for FreeListAllocator<VM> {
     }
 
     fn on_mutator_destroy(&mut self) {
-        self.give_up();
+        self.abandon();
         self.space.remove_thread();
     }
 }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// After so many objects a worker looks whether others need work: a multiple of what that costs.
 const SCANNED_BETWEEN: usize = 64;
-/// With fewer objects, a worker keeps them all: as long as a scan of half of them takes, it takes to wake another one.
+/// With fewer objects, a worker keeps them all: to wake another worker takes about as long as to scan half of so many.
 const LEAST_SHARED: usize = 128;
 
 /// How many objects ahead of the one that is scanned the headers are fetched: else most of the time of a trace goes into waiting for
@@ -45,7 +45,7 @@ fn share<T: Trace>(tracer: &mut DefaultObjectTracer<T>) {
 
 /// Scans `objects`, which are marked, and all that is marked by that. `T` must not move objects.
 ///
-/// Beside mutators, the final pause is due where nothing is left to mark: a program that allocates nothing would never ask for it.
+/// In concurrent marking, the final pause is due where nothing is left to mark: a program that allocates nothing would never ask for it.
 pub(crate) fn trace_all<T: Trace>(
     mut objects: Vec<ObjectReference>,
     worker: &mut GCWorker<T::VM>,
@@ -75,13 +75,14 @@ pub(crate) fn trace_all<T: Trace>(
         tracer.queue.swap(&mut objects);
     }
     // In the final pause, what the barrier has told of last comes here too. That pause may begin as soon as it is asked for.
-    let is_beside = mmtk.state.gc_status.load() == GcStatus::InConcurrentGC;
-    if is_beside && worker.scheduler().work_buckets[WorkBucketStage::Concurrent].is_drained() {
+    let is_concurrent = mmtk.state.gc_status.load() == GcStatus::InConcurrentGC;
+    if is_concurrent && worker.scheduler().work_buckets[WorkBucketStage::Concurrent].is_drained() {
         mmtk.gc_trigger.poll(false, None);
     }
 }
 
-/// As [`trace_all`], but returns at `until` what is left to scan. That is also what takes longer: an array may refer to millions.
+/// As [`trace_all`], but returns at `until` what is left to scan. An object whose scan would last beyond `until` is left too: an array may refer to
+/// millions.
 pub(crate) fn trace_until<T: Trace>(
     mut objects: Vec<ObjectReference>,
     worker: &mut GCWorker<T::VM>,
@@ -125,8 +126,11 @@ pub(crate) fn mark<T: Trace>(
     marked.take()
 }
 
-/// Marks `objects` and all that they lead to, beside the mutators.
-pub(crate) fn mark_beside<T: Trace>(objects: Vec<ObjectReference>, worker: &mut GCWorker<T::VM>) {
+/// Marks `objects` and all that they lead to, concurrently.
+pub(crate) fn mark_concurrently<T: Trace>(
+    objects: Vec<ObjectReference>,
+    worker: &mut GCWorker<T::VM>,
+) {
     let marked = mark::<T>(objects, worker);
     trace_all::<T>(marked, worker, WorkBucketStage::Concurrent);
 }

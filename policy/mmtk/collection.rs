@@ -45,7 +45,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.heap().makes_old()
     }
 
-    /// Ends the marking that ran beside mutators: until now, pages were returned to the OS as well.
+    /// Ends concurrent marking: until now, pages were returned to the OS as well.
     pub(crate) fn end_marking(&self) {
         self.shared.purger.pause();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The plan ConcurrentMarkSweep: marking beside the mutators, in a mark-sweep heap that does not move.
+//! The plan ConcurrentMarkSweep: concurrent marking, in a mark-sweep heap that does not move.
 //!
 //! What was reachable when marking began is marked (snapshot at the beginning: T. Yuasa, "Real-time garbage collection on
 //! general-purpose machines", J. Systems and Software 11(3), 1990), and all that is allocated since then.
@@ -17,9 +17,9 @@
 //! Sweeping is lazy and goes on while marking runs: it reads a copy of the marks, which the release of a collection makes in
 //! the bits that other plans have for their barrier.
 //!
-//! *Pacing.* Marking begins when less is free than twice what is likely to be handed out while it runs, but a sixteenth of
-//! the heap at least and half of it at most; and when half of what the last collection left free has been used, or a quarter if that
-//! was a full one, see [`Pacing`].
+//! *Pacing.* Marking begins when two things hold. Less is free than twice what is likely to be handed out while it runs; that bound
+//! is a sixteenth of the heap at least and half of it at most. And half of what the last collection left free has been used, or a
+//! quarter if that was a full one. See [`Pacing`].
 //! A thread that finds the heap full while marking runs waits for the final mark; if that leaves little free, a full pause follows.
 
 use crate::plan::barriers::{BarrierSelector, SATBBarrier};
@@ -83,7 +83,7 @@ pub struct ConcurrentMarkSweep<VM: VMBinding> {
     pause: Atomic<Option<Pause>>,
     /// When the last initial pause was to mark no more.
     initial_mark_ends: Mutex<Instant>,
-    /// Whether marking runs beside the mutators.
+    /// Whether concurrent marking runs.
     marking: AtomicBool,
     /// Whether the next pause has to be full, unless marking runs.
     full_due: AtomicBool,
@@ -180,8 +180,8 @@ impl<VM: VMBinding> ConcurrentMarkSweep<VM> {
         packets.is_drained()
     }
 
-    /// Whether the final pause is to be asked for. That is for a worker to do whose packet is done: others may still mark what they
-    /// have taken, from then on beside all GC threads. A thread that allocates, and asked, would wait for them.
+    /// Whether to ask for the final pause now. A worker asks when its packet is done. A mutator that asked would wait for the packets
+    /// that workers still mark.
     fn is_final_mark_due(&self, by_worker: bool) -> bool {
         by_worker == self.do_workers_ask() && self.is_taken()
     }
@@ -355,7 +355,7 @@ impl<VM: VMBinding> Plan for ConcurrentMarkSweep<VM> {
             mmtk.gc_trigger.policy.on_gc_end(mmtk);
             self.note_yield(full);
         }
-        // Marking beside mutators keeps what they allocate meanwhile.
+        // Concurrent marking keeps what they allocate meanwhile.
         self.ms.note_end(full);
     }
 

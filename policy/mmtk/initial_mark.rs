@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the initial pause of the plan ConcurrentMarkSweep marks: what roots refer to, and what that leads to, until the time of
-//! the pause is up. The rest is marked beside the mutators.
+//! the pause is up. The rest is marked concurrently.
 //!
 //! A worker that marks beside more threads than there are processors waits for one most of the time. Meanwhile the heap fills
 //! with new objects, all of which are taken for live. To mark a small heap in the pause costs less.

@@ -11,11 +11,11 @@
 //! | [`FreeListAllocator`] | `FreeListAllocator`, `LargeObjectAllocator` | a mutator's cells and large objects |
 //! | `pages::ChunkPageResource` | `BlockPageResource` | counts charged pages; takes chunks from the address space |
 //! | [`StickyMarkSweep`](crate::plan::StickyMarkSweep), in `sticky.rs` | - | a plan with generations on the same space |
-//! | [`ConcurrentMarkSweep`](crate::plan::ConcurrentMarkSweep), in `concurrent.rs` | - | a plan that marks beside mutators, on the same space |
+//! | [`ConcurrentMarkSweep`](crate::plan::ConcurrentMarkSweep), in `concurrent.rs` | - | a plan that marks concurrently, on the same space |
 //! | `closure` | `ProcessNodes`, `ConcurrentTraceObjects` | what a worker does with marked objects |
 //! | `initial_mark` | `ConcurrentMarkingRootsWorkFactory` | what the initial pause of a concurrent plan marks |
 //! | `collection`, `purger` | - | what the space does in a collection, and after it |
-//! | `pacing` | - | when marking beside the mutators begins |
+//! | `pacing` | - | when concurrent marking begins |
 //! | `processor_time` | - | how long workers have had processors |
 //! | `reserve`, in all builds | - | how much address space may be reserved |
 //! | `loaded`, for `malloc-mimalloc2`, `-mimalloc3`, `-shardsweep` and `*-4kblock` | - | the malloc library that is loaded |
@@ -57,7 +57,7 @@ mod space;
 mod work;
 
 pub use allocator::{set_heads_offset, FreeListAllocator};
-pub(crate) use closure::{mark_beside, trace_all};
+pub(crate) use closure::{mark_concurrently, trace_all};
 pub(crate) use initial_mark::InitialRoots;
 pub(crate) use pacing::{Pacing, LEAST_FRACTION};
 pub use processor_time::count_worker;

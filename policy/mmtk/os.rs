@@ -54,17 +54,18 @@ pub fn make_huge_page(place: PageRange) {
 
 /// Whether all pages of the place of a huge page are resident.
 fn is_resident(place: &PageRange) -> bool {
-    residency(place).is_some_and(|pages| pages.iter().all(|page| page & 1 != 0))
+    resident_pages::<HUGE_PAGES>(place) == Some(HUGE_PAGES)
 }
 
-/// What the system says of each page of the place of a huge page; the lowest bit is set if it is resident. None where one is not mapped.
-fn residency(place: &PageRange) -> Option<[u8; HUGE_PAGES]> {
-    let mut pages = [0; HUGE_PAGES];
-    let libc::iovec { iov_base, iov_len } = vector(place);
-    debug_assert_eq!(iov_len, HUGE_PAGE_BYTES);
-    // SAFETY: the system writes a byte for each page of the place.
+/// How many of the `PAGES` pages of `range` are resident. None where one is not mapped.
+pub(super) fn resident_pages<const PAGES: usize>(range: &PageRange) -> Option<usize> {
+    let mut pages = [0u8; PAGES];
+    let libc::iovec { iov_base, iov_len } = vector(range);
+    debug_assert_eq!(range.pages, PAGES);
+    // SAFETY: the system writes a byte for each page of the range.
     let told = unsafe { libc::mincore(iov_base, iov_len, pages.as_mut_ptr()) };
-    (told == 0).then_some(pages)
+    // The lowest bit says whether the page is resident.
+    (told == 0).then(|| pages.iter().filter(|&&page| page & 1 != 0).count())
 }
 
 /// Has the kernel make a huge page of a place of which pages are in use, and keep what is in them. Returns whether it did: before Linux
@@ -117,7 +118,7 @@ fn map_small_pages(place: PageRange) {
     // A mapping that fails may have taken away what was there. It has not where the process has as many as it may have (`ENOMEM`).
     if let Err(error) = map_anew(&place, libc::MAP_NORESERVE) {
         assert!(
-            residency(&place).is_some(),
+            resident_pages::<HUGE_PAGES>(&place).is_some(),
             "the heap cannot be mapped: {error}"
         );
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When marking beside the mutators has to begin, to be over before the heap is full.
+//! When concurrent marking has to begin, to be over before the heap is full.
 //!
 //! What is free are pages that are not charged, and cells on the others. Not all cells are of use: nobody may ask for their sizes. How
 //! many are not is learnt from how many were left when a thread found the heap full, or when marking began, the last times.
@@ -12,9 +12,9 @@ const MARGIN: usize = 2;
 pub(crate) const LEAST_FRACTION: usize = 16;
 /// Pages that are likely to be handed out, of which nothing is known yet: more than there are.
 const UNKNOWN: usize = usize::MAX / MARGIN;
-/// Where fewer are handed out beside a marking than beside the last one, the next may see one part in so many less than that.
+/// From one marking to the next, what is likely to be handed out falls by at most one part in so many.
 const LESS_FRACTION: usize = 4;
-/// Where more cells were used than are taken to be of use, one part in so many of those is taken for so too.
+/// Where marking begins with fewer cells left than were taken to be of no use, that number falls by the difference over this.
 const LATER_FRACTION: usize = 2;
 
 /// What the last collections say of the next. All numbers are of pages, or of as much as cells make.
@@ -22,7 +22,7 @@ pub(crate) struct Pacing {
     /// Handed out when marking began.
     handed_out_before: AtomicUsize,
     /// Likely to be handed out while it runs.
-    handed_out_beside: AtomicUsize,
+    handed_out_meanwhile: AtomicUsize,
     /// With more free than this, marking does not begin, whatever is likely.
     earliest: AtomicUsize,
     /// Cells that are taken to be of no use: none at first, as a full heap tells more than a marking that begins.
@@ -33,7 +33,7 @@ impl Pacing {
     pub(crate) fn new() -> Self {
         Pacing {
             handed_out_before: AtomicUsize::new(0),
-            handed_out_beside: AtomicUsize::new(UNKNOWN),
+            handed_out_meanwhile: AtomicUsize::new(UNKNOWN),
             earliest: AtomicUsize::new(usize::MAX),
             useless: AtomicUsize::new(0),
         }
@@ -53,11 +53,11 @@ impl Pacing {
     pub(crate) fn end(&self, handed_out: usize, late: bool) {
         let beside = handed_out.saturating_sub(self.handed_out_before.load(Ordering::Relaxed));
         let beside = if late { 2 * beside } else { beside };
-        let likely = match self.handed_out_beside.load(Ordering::Relaxed) {
+        let likely = match self.handed_out_meanwhile.load(Ordering::Relaxed) {
             UNKNOWN => beside,
             last => beside.max(last - last / LESS_FRACTION),
         };
-        self.handed_out_beside.store(likely, Ordering::Relaxed);
+        self.handed_out_meanwhile.store(likely, Ordering::Relaxed);
     }
 
     /// A thread has found the heap full, though so many cells are left.
@@ -80,7 +80,7 @@ impl Pacing {
 
     /// Whether marking has to begin where so many are free, of so many in all.
     pub(crate) fn is_due(&self, free: usize, total: usize) -> bool {
-        let wanted = MARGIN * self.handed_out_beside.load(Ordering::Relaxed);
+        let wanted = MARGIN * self.handed_out_meanwhile.load(Ordering::Relaxed);
         let wanted = wanted.max(total / LEAST_FRACTION).min(total / 2);
         free < wanted.min(self.earliest.load(Ordering::Relaxed))
     }

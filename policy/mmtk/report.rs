@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the VM prints of the space, and asks of it.
 
+use super::os;
 use super::space::MarkSweepSpace;
 use crate::util::constants::BYTES_IN_PAGE;
 use crate::util::heap::layout::vm_layout::{BYTES_IN_CHUNK, PAGES_IN_CHUNK};
 use crate::vm::VMBinding;
 use crate::MMTK;
-use shardsweep_policy::Statistics;
+use shardsweep_policy::{PageRange, Statistics};
 
 /// The state of the space.
 #[derive(Debug)]
@@ -85,10 +86,11 @@ fn of<VM: VMBinding>(space: &MarkSweepSpace<VM>) -> Report {
 /// Number of resident pages of the chunk at `start`, as the kernel has it.
 fn resident_pages(start: usize) -> usize {
     const _: () = assert!(BYTES_IN_CHUNK / BYTES_IN_PAGE == PAGES_IN_CHUNK);
-    let mut states = [0u8; PAGES_IN_CHUNK];
-    let chunk = std::ptr::with_exposed_provenance_mut(start);
-    // SAFETY: the kernel checks the addresses, and writes one byte for each page.
-    let status = unsafe { libc::mincore(chunk, BYTES_IN_CHUNK, states.as_mut_ptr()) };
-    debug_assert_eq!(status, 0, "{start:#x} is a mapped chunk");
-    states.iter().filter(|&&state| state & 1 != 0).count()
+    let chunk = PageRange {
+        start,
+        pages: PAGES_IN_CHUNK,
+    };
+    let resident = os::resident_pages::<PAGES_IN_CHUNK>(&chunk);
+    debug_assert!(resident.is_some(), "{start:#x} is a mapped chunk");
+    resident.unwrap_or_default()
 }

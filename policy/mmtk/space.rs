@@ -35,8 +35,8 @@ const PAGES_IN_HUGE_PAGE: usize = HUGE_PAGE_BYTES / PAGE_BYTES;
 /// A thread charges at most one part in so many of its share of what is free.
 const SHARE_FRACTION: usize = 16;
 
-/// Threads share blocks when less than so many pages, or as much as free cells make, is free for each of them: about a page for each
-/// size class in use ...
+/// Threads share blocks when free pages, and the pages that free cells make, are together fewer than this for each of them: about a page
+/// for each size class in use ...
 const SCARCE_FREE_PAGES: usize = 32;
 /// ... or when the heap has fewer than this for each of them.
 const SCARCE_HEAP_PAGES: usize = 96;
@@ -71,8 +71,8 @@ pub struct MarkSweepSpace<VM: VMBinding> {
     pub(super) scheduler: Arc<GCWorkScheduler<VM>>,
     /// What threads use while a collection has the space for itself.
     pub(super) shared: &'static Shared<VM>,
-    /// How often chunks were added.
-    chunks: AtomicUsize,
+    /// How often the heap has got more chunks.
+    times_grown: AtomicUsize,
     /// Number of allocators.
     threads: AtomicUsize,
     /// When the release of this collection began.
@@ -106,7 +106,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             scheduler,
             // Spaces live as long as the process.
             shared: Box::leak(Box::new(shared)),
-            chunks: AtomicUsize::new(0),
+            times_grown: AtomicUsize::new(0),
             threads: AtomicUsize::new(0),
             release_began: Instant::now(),
             charged_after: AtomicUsize::new(0),
@@ -213,9 +213,9 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.was_exhaustive.store(exhaustive, Ordering::Relaxed);
     }
 
-    /// How often chunks were added to the heap, for [`MarkSweepSpace::add_chunks`].
-    pub(super) fn chunk_count(&self) -> usize {
-        self.chunks.load(Ordering::Acquire)
+    /// How often the heap has got more chunks, for [`MarkSweepSpace::add_chunks`].
+    pub(super) fn times_grown(&self) -> usize {
+        self.times_grown.load(Ordering::Acquire)
     }
 }
 
@@ -249,7 +249,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     }
 
     /// Notes that a thread has been handed out so many bytes in cells on pages that the last collection has left charged. A plan that
-    /// marks beside mutators is asked whether it is time: with such cells, no page may be charged for long.
+    /// marks concurrently is asked whether it is time: with such cells, no page may be charged for long.
     pub(super) fn note_reused(&self, tls: VMThread, bytes: usize) {
         self.reused.fetch_add(bytes, Ordering::Relaxed);
         if self.shared.second_bits == SecondBits::Sweep && VM::VMActivePlan::is_mutator(tls) {
@@ -321,7 +321,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// Adds adjacent chunks, unless some were added since `seen`. Returns false if there are no addresses for them.
     pub(super) fn add_chunks(&self, tls: VMThread, count: usize, seen: usize) -> bool {
         let _lock = self.common.acquire_lock.lock().unwrap();
-        if self.chunk_count() != seen {
+        if self.times_grown() != seen {
             return true;
         }
         let resource = self.get_page_resource();
@@ -336,7 +336,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             // earlier use were cleared with its last live object.
             unsafe { self.heap().add_chunk(chunk.as_usize()) };
         }
-        self.chunks.store(seen + 1, Ordering::Release);
+        self.times_grown.store(seen + 1, Ordering::Release);
         true
     }
 
@@ -351,7 +351,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
     /// Makes so many pages resident before any is used. They stay resident.
     pub(super) fn pre_touch(&self, pages: usize) {
         let chunks = pages.div_ceil(PAGES_IN_CHUNK);
-        if self.add_chunks(VMThread::UNINITIALIZED, chunks, self.chunk_count()) {
+        if self.add_chunks(VMThread::UNINITIALIZED, chunks, self.times_grown()) {
             let huge_pages = self.huge_pages();
             self.heap().pre_touch(pages, |run| {
                 // A run begins with a chunk, so that these are aligned. What is left behind them has small pages.
@@ -447,8 +447,8 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
             self.common.name
         );
         // What a thread does with an object it has marked is passed on by work packets: marking itself has to order
-        // nothing. Beside mutators, an object that is found unmarked was there before they were stopped the last time:
-        // later ones were marked before a reference to them was stored, which x86 does not turn round.
+        // nothing. In concurrent marking, an object that is found unmarked was there before they were stopped the last time:
+        // later ones were marked before a reference to them was stored, and x86 does not reorder stores.
         // SAFETY: objects of the space are in its chunks.
         if unsafe { self.heap().mark(object.to_raw_address().as_usize()) } {
             queue.enqueue(object);

@@ -21,8 +21,8 @@ pub(crate) struct Collapser {
     collapse: Box<dyn Fn(PageRange) -> bool + Send + Sync>,
     /// Whether the OS has refused none since the last collection.
     works: AtomicBool,
-    /// Locked while a place becomes resident, and while pages go back to the OS: what the one does to pages of a place that the other has
-    /// at hand, nobody would know.
+    /// Locked while a place becomes resident, and while pages go back to the OS. If both worked on one place at a time, the dirty bits of
+    /// its pages would be wrong.
     resident: Mutex<()>,
 }
 

@@ -127,7 +127,7 @@ impl<C: Config> Heap<C> {
         if scope == Scope::Full {
             self.searched.reset();
         }
-        self.given_up.iter().for_each(|pool| pool.clear());
+        self.abandoned.iter().for_each(|pool| pool.clear());
         self.growing.iter().for_each(|pool| pool.clear());
         if scope == Scope::Full {
             self.pools.iter().for_each(|pool| pool.clear());

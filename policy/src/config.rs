@@ -91,7 +91,7 @@ impl<const LOG: u32, const BY_BLOCK: bool> Config for Blocks<LOG, BY_BLOCK> {
 /// 64 KiB blocks, charged by the page: build `ms-64k`.
 pub type Blocks64K = Blocks<16, false>;
 /// 64 KiB blocks, charged as a whole: build `ms-64k-block`.
-pub type Blocks64KWhole = Blocks<16, true>;
+pub type Blocks64KByBlock = Blocks<16, true>;
 /// 4 KiB blocks, where page and block are the same: build `ms-4k`.
 pub type Blocks4K = Blocks<12, false>;
 

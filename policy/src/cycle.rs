@@ -87,7 +87,7 @@ impl Cycle {
     }
 
     /// Whether the next collection is to be a full one, when it is known what the last one has yielded. The next partial one is
-    /// expected to cost as much as the last one, and to yield less than that by as much as that did less than the one before.
+    /// expected to cost as much as the last one. Its yield is expected to fall by as much as that of the last one fell.
     pub fn is_over(&self) -> bool {
         let Some((cost, loss)) = self.partial else {
             return self.skipped > 0;

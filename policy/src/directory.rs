@@ -365,8 +365,8 @@ fn unused_blocks() -> Box<[Block]> {
     (0..CHUNK_PAGES).map(|_| Block::default()).collect()
 }
 
-/// A table of the size of `layout`, which is not empty. Zeroed by the OS: a wide range costs no memory until
-/// chunks in it are added.
+/// A table of the size of `layout`, which is not empty. All its bytes are zero. Where the alignment of `T` is that of a word, the OS
+/// zeroes them, and a wide range costs no memory until chunks in it are added.
 fn zeroed<T>(layout: Layout) -> NonNull<T> {
     // SAFETY: the layout is not empty.
     let table = unsafe { alloc_zeroed(layout) };

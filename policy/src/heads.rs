@@ -279,7 +279,7 @@ mod tests {
             .collect();
         assert_eq!(popped, [256, 288, 0, 32, 128]);
         assert!(heads.is_empty(bin));
-        // Point 7 of the design: nothing but links is written.
+        // Nothing but links is written.
         assert_eq!(memory[1..4], [7; 3]);
         assert_eq!(memory[32..], [7; 32]);
     }

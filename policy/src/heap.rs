@@ -27,8 +27,8 @@ pub struct Heap<C: Config> {
     pub(crate) searched: Padded<Searched>,
     /// By bin, the blocks that no thread owns and that may have free cells: those that collections have left so.
     pub(crate) pools: Box<[Stack]>,
-    /// The same for those that threads have given up since the last collection.
-    pub(crate) given_up: Box<[Stack]>,
+    /// The same for those that threads have abandoned since the last collection.
+    pub(crate) abandoned: Box<[Stack]>,
     /// By bin, blocks that threads share, without a free cell but with pages that are not open.
     pub(crate) growing: Box<[Stack]>,
     /// A bit for each object that has survived a collection, if the embedder has such.
@@ -62,7 +62,7 @@ impl<C: Config> Heap<C> {
             dirty_pages: Padded::default(),
             searched: Padded::default(),
             pools: stacks(),
-            given_up: stacks(),
+            abandoned: stacks(),
             growing: stacks(),
             old: None,
             makes_old: AtomicBool::new(true),
@@ -242,7 +242,7 @@ impl<C: Config> Heap<C> {
 
     /// Takes a block of `bin` that may have free cells.
     pub(crate) fn adopt(&self, bin: Bin) -> Option<Link> {
-        let pools = [&self.given_up, &self.pools];
+        let pools = [&self.abandoned, &self.pools];
         pools
             .into_iter()
             .find_map(|pools| pools[bin.index()].pop(&self.directory))

@@ -60,10 +60,10 @@
 //! | slow path, reuse | gets dead cells | makes a pooled block current | is swept as far as needed | adopts from the pool |
 //! | slow path, growth | gets a bump region | makes a fresh block current | opens pages, once charged | claims a run: dirty before clean, long before short |
 //! | slow path, [`Sharing::Shared`] | gets 512 bytes of cells | keeps no block | gets the rest of the cells back | other threads find the block |
-//! | thread exit ([`Local::give_up`]) | emptied | emptied | gets back what was left, loses pages that are not open | gets all blocks of the thread |
-//! | marking ([`Heap::note_marked`]) | - | - | - | pages with a marked cell are noted |
+//! | thread exit ([`Local::abandon`]) | emptied | emptied | gets back what was left, loses pages that are not open | gets all blocks of the thread |
+//! | marking ([`Heap::mark`]) | - | - | - | pages with a marked cell are noted |
 //! | [`Local::release`] | emptied | emptied | - | - |
-//! | [`Heap::begin_release`] | - | - | - | pools emptied |
+//! | [`Heap::begin_release`] | - | - | - | pools emptied; in a partial collection those of abandoned and of growing blocks alone |
 //! | [`Heap::release_chunks`] | - | - | dead ones vanish, others are cut to their live pages | dead pages become free and dirty, pools filled |
 //! | [`Heap::purge`], while threads run | - | - | - | free dirty pages return to the OS, whole huge pages first |
 //!
@@ -75,8 +75,8 @@
 //!   when that fails, and [`Local::large`] for large objects. [`Refill::Charge`] asks it to charge pages, which is where
 //!   it may poll for a collection. The library calls the embedder for pages of the OS alone, huge ones or several at once, so no
 //!   collection can run in its middle.
-//! - Before marking it clears the mark bits of the pages that [`Heap::forget_marked`] yields; when it marks a cell, it
-//!   calls [`Heap::note_marked`].
+//! - Before marking it clears the mark bits of the pages that [`Heap::forget_marked`] yields; it marks a cell
+//!   by [`Heap::mark`]. If it sets the bit itself, it calls [`Heap::note_marked`].
 //! - At the end of marking it runs the steps of [`Heap::release_chunks`], and those of [`Heap::purge`] when threads
 //!   run again. Mark bits must then stay as they are until the next collection, because sweeping is lazy.
 //! - If it marks while threads run, it gives the heap second mark bits: see [`Heap::with_sweep_bits`].
@@ -120,7 +120,7 @@ mod verify;
 pub use block::{Block, State};
 pub use collect::{Released, Scope};
 pub use config::{
-    Accounting, Blocks, Blocks4K, Blocks64K, Blocks64KWhole, Build, Config, CHUNK_BYTES,
+    Accounting, Blocks, Blocks4K, Blocks64K, Blocks64KByBlock, Build, Config, CHUNK_BYTES,
     HUGE_PAGE_BYTES, LOG_CHUNK_BYTES, LOG_PAGE_BYTES, PAGE_BYTES, SMALL_CELL_BYTES,
 };
 pub use cycle::Cycle;

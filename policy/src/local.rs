@@ -59,7 +59,7 @@ pub struct Local {
     pub(crate) current: [Link; MAX_BINS],
     /// By bin, the block that the last collection may have kept for this thread, or `NONE`.
     pub(crate) former: [Link; MAX_BINS],
-    /// A bit for each bin that has had cells or a block since the thread last gave up all.
+    /// A bit for each bin that has had cells or a block since the thread last abandoned all.
     used_bins: u128,
     /// By bin, pages that the next fresh block is to have.
     lengths: [u8; MAX_BINS],
@@ -323,17 +323,17 @@ impl Local {
     fn make_current<C: Config>(&mut self, heap: &Heap<C>, bin: Bin, link: Link) {
         let old = std::mem::replace(&mut self.current[bin.index()], link);
         if old != NONE {
-            heap.retire(old);
+            heap.abandon_block(old);
         }
         heap.block(link).set_state(State::Current);
         heap.directory.set_young(heap.directory.page_of(link));
     }
 
-    /// Gives up all blocks, so that other threads can use what is left in them, as when the thread exits. Takes time by
+    /// Abandons all blocks, so that other threads can use what is left in them, as when the thread exits. Takes time by
     /// the number of bins that the thread has used since it last had no block, and by that of the cells on their lists: none where
     /// it is called again. Returns the number of pages to uncharge. The thread may allocate again afterwards.
     #[must_use]
-    pub fn give_up<C: Config>(&mut self, heads: &mut Heads, heap: &Heap<C>) -> usize {
+    pub fn abandon<C: Config>(&mut self, heads: &mut Heads, heap: &Heap<C>) -> usize {
         for bin in bins(std::mem::take(&mut self.used_bins)) {
             if heap.allocates_marked() {
                 heap.marks.clear(heads.cells(bin));
@@ -348,7 +348,7 @@ impl Local {
                     self.reused = self.reused.saturating_sub(unused);
                 }
                 block.put_back(cells);
-                heap.retire(current);
+                heap.abandon_block(current);
             }
             if let Some(former) = self.take_former(heap, bin) {
                 heap.publish(former);
@@ -397,7 +397,7 @@ fn bins(mut set: u128) -> impl Iterator<Item = Bin> {
 
 impl<C: Config> Heap<C> {
     /// Puts a block that a thread has no more use for where others find what is left of it.
-    fn retire(&self, link: Link) {
+    fn abandon_block(&self, link: Link) {
         let block = self.block(link);
         let page = self.directory.page_of(link);
         let end = page + block.pages();
@@ -415,7 +415,7 @@ impl<C: Config> Heap<C> {
     fn publish(&self, link: Link) {
         let block = self.block(link);
         let stacks = if block.is_reusable() {
-            &self.given_up
+            &self.abandoned
         } else if block.can_grow() {
             &self.growing
         } else {

@@ -132,7 +132,7 @@ impl Shape {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::{Blocks, Blocks64K, Blocks64KWhole};
+    use crate::{Blocks, Blocks64K, Blocks64KByBlock};
 
     /// The offset and the pages of every cell of a block, found by looking at each page.
     fn cells(bin: Bin, first: usize, pages: usize) -> Vec<(usize, u64)> {
@@ -214,7 +214,7 @@ mod tests {
         let longest = |size| {
             let bin = Bin::holding(size);
             let paged = Shape::most_pages::<Blocks64K>(bin);
-            (paged, Shape::most_pages::<Blocks64KWhole>(bin))
+            (paged, Shape::most_pages::<Blocks64KByBlock>(bin))
         };
         assert_eq!(longest(8 << 10), (16, 16));
         // Cells of 36,864 bytes, of which one fits into 64 KiB.

@@ -8,8 +8,8 @@
 //! unused by an object whose size is a multiple of 8. Below 256 bytes the cells are mimalloc's.
 //!
 //! From 8 KiB on there are eight bins for each doubling, spaced evenly, and at most a ninth is unused. Java's
-//! buffers are the reason: an array of 32 KiB and its header need 9 pages, and get them, where four bins for
-//! each doubling would give them 10. Such bins cost address space, but hardly a page, as few of these cells
+//! buffers are the reason: one of 33,000 bytes gets a cell of 9 pages, where four bins for each doubling would
+//! give it 10. Such bins cost address space, but hardly a page, as few of these cells
 //! share one.
 //!
 //! From 1 KiB on, each doubling begins with one more bin: that of an array whose length is a power of two, the

@@ -9,7 +9,7 @@
 use crate::sync::{AtomicU32, AtomicU64};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Number of a block in the heap plus one; 0 stands for none.
+/// Number of the first page of a block, plus one; 0 stands for none.
 pub type Link = u32;
 /// The link that leads nowhere.
 pub const NONE: Link = 0;

@@ -216,7 +216,7 @@ impl<C: Config> Heap<C> {
         let mut places = HashMap::new();
         for bin in (0..C::BINS).map(Bin::from_index) {
             let pools =
-                [&self.pools, &self.given_up, &self.growing].map(|pools| &pools[bin.index()]);
+                [&self.pools, &self.abandoned, &self.growing].map(|pools| &pools[bin.index()]);
             for link in pools
                 .into_iter()
                 .flat_map(|pool| pool.iter(&self.directory))

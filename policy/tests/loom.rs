@@ -416,7 +416,7 @@ fn collapse_beside(
             charged += their_charge;
             // What is not open goes back.
             for mutator in [&mut *mine, &mut *theirs] {
-                charged -= mutator.local.give_up(&mut mutator.heads, &heap);
+                charged -= mutator.local.abandon(&mut mutator.heads, &heap);
             }
             let held = resident.iter().filter(|page| page.load(SeqCst)).count();
             assert!(held <= charged + heap.dirty_pages());
@@ -469,9 +469,9 @@ fn a_shared_block_hands_out_each_cell_once() {
     });
 }
 
-/// Two threads give up a block each while one of them adopts: it gets one of them, or a fresh one.
+/// Two threads abandon a block each while one of them adopts: it gets one of them, or a fresh one.
 #[test]
-fn given_up_blocks_are_adopted_by_one() {
+fn abandoned_blocks_are_adopted_by_one() {
     with_heap(|heap| {
         let bin = Bin::holding(1024);
         let mut charged = 0;
@@ -479,12 +479,12 @@ fn given_up_blocks_are_adopted_by_one() {
         let given = [&mut first, &mut second].map(|giver| giver.alloc(&heap, bin, &mut charged));
         let other = Arc::clone(&heap);
         let thread = thread::spawn(move || {
-            assert_eq!(second.local.give_up(&mut second.heads, &other), 0);
+            assert_eq!(second.local.abandon(&mut second.heads, &other), 0);
             let (mut adopter, mut charged) = (Mutator::boxed(), 0);
             let cell = adopter.alloc(&other, bin, &mut charged);
             (cell, adopter, charged)
         });
-        assert_eq!(first.local.give_up(&mut first.heads, &heap), 0);
+        assert_eq!(first.local.abandon(&mut first.heads, &heap), 0);
         let mine = first.alloc(&heap, bin, &mut charged);
         let (theirs, other, their_charge) = thread.join().unwrap();
         assert_ne!(mine / PAGE_BYTES, theirs / PAGE_BYTES);

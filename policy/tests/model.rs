@@ -37,7 +37,7 @@ enum Step {
     Purge(usize),
     /// Return pages to the OS, up to so many batches, between allocations.
     PurgeLater(usize),
-    GiveUp(usize),
+    Abandon(usize),
     /// The thread exits and a new one takes its place.
     Exit(usize),
 }
@@ -69,7 +69,7 @@ fn common_step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Collect),
         2 => (0usize..40).prop_map(Step::Purge),
         1 => (1usize..12).prop_map(Step::PurgeLater),
-        1 => (0..THREADS).prop_map(Step::GiveUp),
+        1 => (0..THREADS).prop_map(Step::Abandon),
         1 => (0..THREADS).prop_map(Step::Exit),
     ]
 }
@@ -229,9 +229,9 @@ impl<C: Config> Model<C> {
                 };
                 self.space.heap.purge(release).take(batches).for_each(drop);
             }
-            Step::GiveUp(thread) => self.give_up(thread),
+            Step::Abandon(thread) => self.abandon(thread),
             Step::Exit(thread) => {
-                self.give_up(thread);
+                self.abandon(thread);
                 self.mutators[thread] = Mutator::default();
             }
         }
@@ -239,8 +239,8 @@ impl<C: Config> Model<C> {
     }
 
     /// What a thread had at hand of blocks that it shared counts as used until the next collection: little of each size.
-    fn give_up(&mut self, thread: usize) {
-        self.space.give_up(&mut self.mutators[thread]);
+    fn abandon(&mut self, thread: usize) {
+        self.space.abandon(&mut self.mutators[thread]);
         let mut lost = BTreeMap::<usize, usize>::new();
         for (cell, bytes) in self.cells_in_use() {
             if self.used.insert(cell, bytes).is_none() {
@@ -570,7 +570,7 @@ fn what_a_thread_gives_back_does_not_count_as_reused() {
     for _ in 0..10 {
         space.alloc(&mut mutator, bin).unwrap();
     }
-    space.give_up(&mut mutator);
+    space.abandon(&mut mutator);
     assert_eq!(mutator.local.take_reused(), 10 * 64);
 }
 

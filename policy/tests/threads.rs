@@ -64,7 +64,7 @@ fn mutate<C: Config>(space: &Space<C>, mutator: &mut Mutator, objects: &mut Obje
         };
         objects.push(Object::new(cell, words, seed));
         if numbers.below(2000) == 0 {
-            space.give_up(mutator);
+            space.abandon(mutator);
         }
     }
     objects.iter().for_each(Object::verify);

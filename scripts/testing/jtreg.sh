@@ -6,7 +6,7 @@
 #                 it is run in pieces, goes on where it was interrupted, and compares failures (see jtreg-pieces.sh)
 #   FOLDERS       with TESTS=jdk: only these of the list's folders, or folders below them
 #   PLUGIN        build of the plugin (default: ms-64k); none: HotSpot's own default collector, to compare with
-#   PLAN          mmtk-core's plan (default: the plugin's)
+#   PLAN          mmtk-core's plan (default: the plugin's), or PLAN,OPTION=VALUE... with more of mmtk-core's options
 #   DEBUG         fastdebug: the JDK with HotSpot's checks
 #   JAVA_OPTIONS  more options for every JVM under test
 #   JOBS          tests at once; default: as many as there are processors

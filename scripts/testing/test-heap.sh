@@ -38,7 +38,7 @@ passes() {
 # marks BUILD PLAN: the same on a plan that marks in full pauses alone when a stress test asks for collections.
 marks() {
   passes "$1" plan="$2" 1 4 "${VERIFY[@]}" &&
-    { grep -q 'Pause Final Mark' "$WORK/gc.log" || { echo "no marking beside the program:"; cat "$WORK/gc.log"; return 1; }; }
+    { grep -q 'Pause Final Mark' "$WORK/gc.log" || { echo "no concurrent marking:"; cat "$WORK/gc.log"; return 1; }; }
 }
 
 # modes BUILD PLAN

@@ -161,6 +161,7 @@ OUT_OF_MEMORY=(outofmemory/{NearlyAll,LargeBesideOthers,RefusedBesideOthers,Smal
 first_plans() {
   on_plan ms-64k StickyMarkSweep barriers references roots moving fragmentation unloading/RoomOfDeadLoaders.java unloading/Reachable.java \
     control/{OldGarbage,LogFormat,Phases,PreTouch,LargePages,HugePages}.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
+  under_stress ms-64k StickyMarkSweep references roots moving
   on_plan stock StickyImmix barriers references roots moving control/OldGarbage.java
   on_plan stock GenImmix barriers references roots moving control/OldGarbage.java
   on_plan stock GenCopy barriers references roots moving unloading/CallSites.java control/LogFormat.java
@@ -170,7 +171,8 @@ first_plans() {
 second_plans() {
   on_plan ms-64k ConcurrentMarkSweep barriers references roots moving unloading fragmentation \
     control/{LogFormat,Phases,PreTouch,LargePages,HugePages}.java events/{ReferenceEvents,AllocationEvents}.java threads/ShortThreads.java "${OUT_OF_MEMORY[@]}"
-  on_plan stock ConcurrentImmix barriers references roots moving unloading/BesideProgram.java unloading/Redefined.java control/LogFormat.java
+  under_stress ms-64k ConcurrentMarkSweep references roots moving
+  on_plan stock ConcurrentImmix barriers references roots moving unloading/WhileMarking.java unloading/Redefined.java control/LogFormat.java
   on_plan stock MarkSweep fragmentation/NoAddresses.java
   on_plan stock Immix moving references
   on_plan stock MarkCompact allocation roots moving/{DerivedPointers,IdentityHashes,JniCritical,LockedObjects}.java unloading/CallSites.java
@@ -184,6 +186,9 @@ on_plan() {
   JAVA_OPTIONS="-XX:+UnlockDiagnosticVMOptions -XX:+VerifyAfterGC -XX:VerifySubSet=heap" \
     PLUGIN=$1 PLAN=$2 JOBS=1 TESTS="${*:3}" ./jtreg.sh
 }
+
+# under_stress BUILD PLAN TEST...: the same, and each MiB that threads get has a collection run.
+under_stress() { on_plan "$1" "$2,stress_factor=1048576" "${@:3}"; }
 
 [[ ${1-} != --quick ]] || { shift; set -- "${QUICK[@]}" "$@"; }
 IFS='+ ' read -ra asked <<<"$*"

@@ -64,7 +64,7 @@ fn configured(options: &CStr, size: u64) -> Result<Plan, String> {
         supports_compressed_oops: 7,
         gc_threads: 7,
         barrier: 7,
-        manages_pages: 7,
+        is_shardsweep: 7,
         ignores_system_gc: 7,
         concurrent_gc_threads: 7,
         extra_header_bytes: 7,
@@ -118,7 +118,7 @@ fn configure_describes_the_plan() {
         (0, 0, 0)
     );
     assert_eq!(plan.barrier, 0);
-    assert_eq!(plan.manages_pages != 0, cfg!(feature = "shardsweep"));
+    assert_eq!(plan.is_shardsweep != 0, cfg!(feature = "shardsweep"));
     let plan = configured(c"plan=MarkCompact", size).unwrap();
     assert_eq!((plan.gives_buffers, plan.extra_header_bytes), (1, 8));
     let plan = configured(c"plan=NoGC", size).unwrap();

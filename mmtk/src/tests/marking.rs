@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Marking beside the mutators, on the plans that do it.
+//! Concurrent marking, on the plans that do it.
 
 use super::*;
 
@@ -160,18 +160,18 @@ fn marking_ends_beside_an_idle_program() {
         return;
     }
     // Marking may be over before the allocation returns that found it due: then this has to begin again.
-    let is_beside = (0..50).any(|_| {
+    let ran_concurrently = (0..50).any(|_| {
         let before = vm.pauses(abi::PAUSE_FINAL_MARK);
         begin_marking(&mut vm, true);
-        let is_beside = vm.pauses(abi::PAUSE_FINAL_MARK) == before;
+        let ran_concurrently = vm.pauses(abi::PAUSE_FINAL_MARK) == before;
         vm.hold_handle(false);
-        if is_beside {
+        if ran_concurrently {
             assert!(vm.wait_for_pause(), "there was no final mark");
             assert_eq!(vm.pauses(abi::PAUSE_FINAL_MARK), before + 1);
         }
-        is_beside
+        ran_concurrently
     });
-    assert!(is_beside, "marking never ran beside the program");
+    assert!(ran_concurrently, "concurrent marking never ran");
 }
 
 /// Checks that the final mark follows the initial one at once where that has marked all, and only there.

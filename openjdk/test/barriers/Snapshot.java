@@ -43,7 +43,7 @@ public class Snapshot {
     }
 
     private static void checkMarks(int least, String part) {
-        long beside = Child.marksBeside(part);
+        long beside = Child.concurrentMarks(part);
         Check.that(beside >= least, "the program ran in " + beside + " markings alone in:\n" + part);
     }
 
@@ -94,7 +94,7 @@ public class Snapshot {
         private static final int HOLDERS = 100;
         private static final int CHURNED = 128 << 10;
 
-        /** An initial pause does not come to the holders, and marking beside the program late. */
+        /** An initial pause does not come to the holders, and concurrent marking comes to them late. */
         private static final LatePlaces PLACES = new LatePlaces();
         private static final Object OTHER = new Object();
         private static final int NODES = 600_000;

@@ -14,6 +14,7 @@ import heap.Heap;
 import heap.RawMemory;
 import heap.Tool;
 import java.nio.file.Files;
+import sun.misc.Unsafe;
 
 public class CrashReport {
     private static final String DESCRIPTION = "third-party heap, plan \\w+, plugin \\S+ \\(mmtk [0-9.]+\\)";
@@ -25,6 +26,9 @@ public class CrashReport {
         killed("idle");
         killed("collecting");
         crashed();
+        if (Child.neverMoves()) {
+            narrowOop();
+        }
         Check.matches("^" + DESCRIPTION + "$", Child.with("-Xinternalversion").mustExitCleanly(0).out(), "-Xinternalversion");
     }
 
@@ -50,6 +54,13 @@ public class CrashReport {
         Check.matches("MMTk Driver", report, "the list of threads in the hs_err file");
     }
 
+    /** The address that the program writes to is a narrow oop, where nothing is mapped, of an object that lies above. */
+    private static void narrowOop() throws Exception {
+        String report = report(Child.with("-Xmx48m", "-XX:-CreateCoredumpOnCrash", "-XX:+UseCompressedOops", "-XX:HeapBaseMinAddress=8g")
+                .main(Main.class, "narrow").start());
+        Check.matches("=\\d+ is a narrow oop: .*Marker", report.replace('\n', ' '), "what the hs_err file says of registers");
+    }
+
     private static String report(Child child) throws Exception {
         child.mustExit(CRASHED);
         Check.equal(1, child.crashFiles().size(), "hs_err files");
@@ -63,7 +74,12 @@ public class CrashReport {
         return report;
     }
 
+    private static final class Marker {
+    }
+
     public static class Main {
+        private static final Object[] markers = {new Marker()};
+
         public static void main(String[] args) throws Exception {
             Heap.collect(3);
             System.out.println("running");
@@ -71,6 +87,10 @@ public class CrashReport {
                 switch (args[0]) {
                     case "idle" -> Thread.sleep(1000);
                     case "collecting" -> System.gc();
+                    case "narrow" -> {
+                        long narrow = RawMemory.unsafe().getInt(markers, Unsafe.ARRAY_OBJECT_BASE_OFFSET);
+                        RawMemory.unsafe().putLong(narrow & 0xffffffffL, 0);
+                    }
                     default -> RawMemory.unsafe().putLong(0, 0);
                 }
             }

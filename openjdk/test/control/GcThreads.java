@@ -40,7 +40,7 @@ public class GcThreads {
         }
     }
 
-    /** What tools see as the number of GC threads that work beside the program. */
+    /** What tools see as the number of GC threads that work concurrently. */
     private static void concurrent(int threads, String heapOptions, String... options) throws Exception {
         String out = Child.with("-Xmx48m", "-XX:ThirdPartyHeapOptions=" + heapOptions).and(options).flags();
         Check.matches("ConcGCThreads\\s+= " + threads + " ", out, "the number of concurrent GC threads with " + heapOptions);

@@ -28,21 +28,33 @@ public class IgnoredFlags {
         warns("-XX:ThirdPartyHeapOptions=plan=Immix -XX:+AlwaysPreTouch", "-XX:\\+AlwaysPreTouch");
         warns("-XX:MaxGCPauseMillis=10", "-XX:MaxGCPauseMillis");
         warns("-XX:MinHeapSize=8m -XX:InitialHeapSize=16m", "-XX:MinHeapSize");
-        warns("-Xmn8m", "The size of the young generation");
-        warns("-XX:NewRatio=3", "The size of the young generation");
-        warns("-XX:SurvivorRatio=4", "The size of the young generation");
-        warns("-XX:MaxTenuringThreshold=3", "-XX:MaxTenuringThreshold");
+        warns("-XX:GCPauseIntervalMillis=10", "-XX:GCPauseIntervalMillis");
+        warns("-XX:GCTimeRatio=9", "-XX:GCTimeRatio");
+        warns("-XX:MinHeapDeltaBytes=1m", "-XX:MinHeapDeltaBytes");
+        warns("-XX:InitiatingHeapOccupancyPercent=30", "-XX:InitiatingHeapOccupancyPercent");
+        warns("-Xmn8m", "The size of a generation");
+        warns("-XX:NewRatio=3", "The size of a generation");
+        warns("-XX:OldSize=8m", "The size of a generation");
+        warns("-XX:SurvivorRatio=4", "The size of a generation");
+        warns("-XX:TargetSurvivorRatio=40", "The size of a generation");
+        warns("-XX:MaxTenuringThreshold=9", "A tenuring threshold");
+        warns("-XX:InitialTenuringThreshold=3", "A tenuring threshold");
+        warns("-XX:PretenureSizeThreshold=64k", "-XX:PretenureSizeThreshold");
+        warns("-XX:-ParallelRefProcEnabled", "-XX:-ParallelRefProcEnabled");
+        warns("-XX:+UseDynamicNumberOfGCThreads", "-XX:\\+UseDynamicNumberOfGCThreads");
         warns("-XX:+ExplicitGCInvokesConcurrent", "-XX:\\+ExplicitGCInvokesConcurrent");
-        if (!Child.marksBesideProgram()) {
+        if (!Child.marksConcurrently()) {
             warns("-XX:ConcGCThreads=1", "-XX:ConcGCThreads");
         }
         warns("-XX:+UseTLAB", "What is said of TLABs");
         warns("-XX:TLABSize=8k", "What is said of TLABs");
+        warns("-XX:MinTLABSize=4k", "What is said of TLABs");
+        warns("-XX:-ResizeTLAB", "What is said of TLABs");
         Check.matches("have no effect without -XX:\\+UseThirdPartyHeap", run("-XX:-UseThirdPartyHeap -XX:+UseSerialGC -XX:ThirdPartyHeapPlugin=stock"),
                 "the warning where the heap is another");
         warns("-XX:AllocatePrefetchStyle=2", "-XX:AllocatePrefetchStyle=2");
         warns("-XX:AllocatePrefetchStyle=3", "-XX:AllocatePrefetchStyle=3");
-        warnsByEnvironment("-XX:NewRatio=3", "The size of the young generation");
+        warnsByEnvironment("-XX:NewRatio=3", "The size of a generation");
         List<String> silent = List.of("-Xms32m", "-XX:+UseTransparentHugePages", "-XX:SoftMaxHeapSize=32m", "-XX:+UseNUMA", "-XX:-AlwaysPreTouch");
         for (String option : silent) {
             Check.equal(0L, warnings(option), "warnings about " + option);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary -Xlog:gc prints one line a pause in HotSpot's form, numbered without gaps; the pauses that begin and end a marking beside the program
+ * @summary -Xlog:gc prints one line a pause in HotSpot's form, numbered without gaps; the pauses that begin and end a concurrent marking
  * have one number. -Xlog:gc* and debug levels add to it (what the policy's part of the pause took, for one) and do no harm.
  * @library /lib
  * @run main LogFormat
@@ -21,7 +21,7 @@ public class LogFormat {
 
     private static final boolean THIRD_PARTY = Child.optionsUnderTest().contains("-XX:+UseThirdPartyHeap");
     private static final boolean GENERATIONS = Child.hasGenerations();
-    private static final boolean CONCURRENT = Child.marksBesideProgram();
+    private static final boolean CONCURRENT = Child.marksConcurrently();
     private static final boolean OWN_POLICY = Child.hasOwnPolicy();
     private static final Pattern RELEASE = Pattern.compile("release \\d+\\.\\d{3}ms, \\d+ pages uncharged");
     private static final int LONGEST = 200;
@@ -80,7 +80,7 @@ public class LogFormat {
         }
         Check.that(explicit && byAllocation, "both causes occur");
         Check.that(!GENERATIONS || young, "there are partial collections");
-        Check.that(!CONCURRENT || marked, "there are collections that mark beside the program");
+        Check.that(!CONCURRENT || marked, "there are collections that mark concurrently");
     }
 
     public static class Main {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary Counted loops have safepoints under plans that mark beside the program, as with G1, unless a flag says otherwise.
+ * @summary Counted loops have safepoints under plans that mark concurrently, as with G1, unless a flag says otherwise.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @run main LoopSafepoints

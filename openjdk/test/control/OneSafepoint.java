@@ -17,7 +17,7 @@ public class OneSafepoint {
     public static void main(String[] args) throws Exception {
         Child child = Child.with("-Xmx32m", "-Xlog:gc,safepoint", "-XX:ThirdPartyHeapOptions=plan=ConcurrentMarkSweep").main(Main.class);
         long marks = child.mustExitCleanly(0).count("Pause Final Mark");
-        long beside = child.marksBeside();
+        long beside = child.concurrentMarks();
         Check.that(marks > 0, "there is no marking");
         Check.that(2 * beside < marks, beside + " of " + marks + " final marks had a safepoint of their own");
     }

@@ -44,7 +44,7 @@ public class CollectionEvents {
         try (Recording recording = new Recording()) {
             for (String name : List.of("GarbageCollection", "GCPhasePause", "GCPhasePauseLevel1",
                     "GCHeapSummary", "MetaspaceSummary", "GCReferenceStatistics", "GCConfiguration", "GCHeapConfiguration",
-                    "ObjectCountAfterGC", "GCCPUTime")) {
+                    "ObjectCountAfterGC", "GCCPUTime", "OldGarbageCollection")) {
                 recording.enable("jdk." + name).withoutThreshold().withoutStackTrace();
             }
             events = Events.of(recording, CollectionEvents::collect).stream()
@@ -56,6 +56,7 @@ public class CollectionEvents {
         summaries(events, id);
         references(events, id);
         objects(events, id);
+        only(of(events, "OldGarbageCollection", id), "a collection of the whole heap");
         Check.equal((int) collections, events.get("jdk.GCCPUTime").size(), "events of processor time");
         configuration(events);
     }
@@ -122,6 +123,7 @@ public class CollectionEvents {
         long freed = heap.get(0).getLong("heapUsed") - heap.get(1).getLong("heapUsed");
         Check.that(freed >= 9 * Heap.MIB && freed <= 64 * Heap.MIB, "10 MiB are gone: " + freed);
         Check.that(heap.get(1).getLong("heapSpace.committedSize") <= 64 * Heap.MIB, "the heap is not larger than -Xmx");
+        Check.equal(64L * Heap.MIB, heap.get(1).getLong("heapSpace.reservedSize"), "the heap can be as large as -Xmx");
         Check.that(of(events, "MetaspaceSummary", id).get(1).getLong("metaspace.used") > Heap.MIB, "metaspace is in use");
     }
 
@@ -148,6 +150,7 @@ public class CollectionEvents {
         Check.equal("MMTk", collectors.getString("oldCollector"), "the collector");
         Check.equal("N/A", collectors.getString("youngCollector"), "there is none for young objects");
         Check.that(collectors.getInt("parallelGCThreads") >= 1, "GC threads");
+        Check.that(!collectors.getBoolean("usesDynamicGCThreads"), "all take part in each pause");
         RecordedEvent heap = events.get("jdk.GCHeapConfiguration").get(0);
         Check.equal(64L * Heap.MIB, heap.getLong("maxSize"), "the largest heap");
         Check.equal(8L, heap.getLong("objectAlignment"), "the alignment");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary Where marking runs beside the program, the log and a flight recording have what lies between the two pauses, with their number.
+ * @summary Where concurrent marking runs, the log and a flight recording have what lies between the two pauses, with their number.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
  * @modules jdk.jfr
@@ -22,8 +22,8 @@ import jdk.jfr.consumer.RecordedEvent;
 public class MarkingEvents {
     public static void main(String[] args) throws Exception {
         Child child = Child.with("-Xmx256m", "-XX:ThirdPartyHeapOptions=plan=" + Child.concurrentPlan(), "-Xlog:gc,safepoint").main(Main.class).mustExitCleanly(0);
-        long beside = child.marksBeside();
-        Check.that(beside > 0, "marking ran beside the program");
+        long beside = child.concurrentMarks();
+        Check.that(beside > 0, "concurrent marking ran");
         Check.equal(beside, (long) child.lines("\\] GC\\(\\d+\\) Concurrent Mark \\d+\\.\\d+ms$").size(), "lines about marking");
     }
 

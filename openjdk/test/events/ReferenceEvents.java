@@ -43,7 +43,7 @@ public class ReferenceEvents {
         }
         Check.that(seen.size() >= 4 * 2, "collections have told of references: " + seen);
         Check.equal(0L, pool.getCollectionUsageThresholdCount(), "times that dead objects have exceeded the threshold");
-        // Marking beside the program may come to them before: it is over when a full pause is.
+        // Concurrent marking may come to them before: it is over when a full pause is.
         pool.setCollectionUsageThreshold(0);
         live = new byte[160][Heap.MIB];
         System.gc();

@@ -14,7 +14,7 @@ public class NearlyAll {
     private static final int ROUNDS = 10;
     private static final int LEAST_MIB = 50;
 
-    /** Collections for each array: to find that the heap is full, and two more in plans that mark beside the program. */
+    /** Collections for each array: to find that the heap is full, and two more in plans that mark concurrently. */
     private static final int MAX_COLLECTIONS = 6;
 
     static volatile Object sink;

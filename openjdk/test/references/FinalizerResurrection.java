@@ -8,6 +8,7 @@
 
 import heap.Check;
 import heap.Heap;
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -82,10 +83,12 @@ public class FinalizerResurrection {
         Check.equal(TREES, FINALIZED.get(), "finalizers that have run in the end");
     }
 
+    /** All become unreachable at once: a tree that is finalized earlier would keep the others to which it refers. */
     private static void make() {
-        Root previous = null;
+        Root[] roots = new Root[TREES];
         for (int i = 0; i < TREES; i++) {
-            previous = new Root(i, i % 5 == 0 ? null : previous);
+            roots[i] = new Root(i, i % 5 == 0 ? null : roots[i - 1]);
         }
+        Reference.reachabilityFence(roots);
     }
 }

@@ -54,8 +54,10 @@ public class FoundOnce {
 
         private static Object[] ways(Random random) {
             Object[] references = new Object[REFERENCES];
+            Object[] referents = new Object[REFERENCES];
             for (int i = 0; i < REFERENCES; i++) {
-                references[i] = new WeakReference<>(new Object());
+                referents[i] = new Object();
+                references[i] = new WeakReference<>(referents[i]);
             }
             Object[][] ways = new Object[ARRAYS][WAYS];
             for (Object[] array : ways) {
@@ -63,6 +65,8 @@ public class FoundOnce {
                     array[i] = references[random.nextInt(REFERENCES)];
                 }
             }
+            // No earlier collection has cleared one.
+            Reference.reachabilityFence(referents);
             return ways;
         }
     }

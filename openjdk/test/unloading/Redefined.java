@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary A class is redefined while marking runs beside the program, which has not come to its loader yet. A constant that the program has just
+ * @summary A class is redefined while concurrent marking runs, which has not come to its loader yet. A constant that the program has just
  *          taken from the old version stays.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
@@ -29,7 +29,7 @@ public class Redefined {
         // Compiled code would hold the constant. What a collection has lost is seen at once.
         Child child = Child.with("-Xint", "-Xms256m", "-Xmx256m", "-XX:ThirdPartyHeapOptions=plan=" + Child.concurrentPlan(), "-javaagent:" + agent(), "-Xlog:gc,gc+phases,safepoint",
                 "-XX:+UnlockDiagnosticVMOptions", "-XX:+VerifyAfterGC").main(Main.class).mustExitCleanly(0);
-        Check.that(child.marksBeside() > 0, "marking ran beside the program");
+        Check.that(child.concurrentMarks() > 0, "concurrent marking ran");
         Check.that(child.out().contains("Class Unloading"), "marking looked for classes to unload");
     }
 

@@ -36,7 +36,7 @@ public class RoomOfDeadLoaders {
         }
         SoftReference<Object> soft = new SoftReference<>(new Object());
         // Elsewhere a pause may leave so much in use that those fall which have not been used since the one before.
-        boolean isExhaustive = !Child.hasGenerations() && !Child.marksBesideProgram();
+        boolean isExhaustive = !Child.hasGenerations() && !Child.marksConcurrently();
         for (int i = 0; i < ROUNDS; i++) {
             new Loaders.Loader(Holder.class).load(Holder.class);
             sink = new byte[30 * Heap.MIB];

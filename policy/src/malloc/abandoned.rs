@@ -16,15 +16,15 @@ const MAX_VISITS: usize = 32;
 /// Chunks that one search looks through, at most.
 const MAX_CHUNKS: usize = 64;
 
-/// Gives up a block of the calling thread, which ends, that is in no queue, and in which no free is delayed.
+/// Abandons a block of the calling thread, which ends, that is in no queue, and in which no free is delayed.
 pub(crate) fn abandon(block: &'static Block) {
-    if give_up(block) {
+    if disown(block) {
         ARENA.counters.blocks_abandoned.fetch_add(1, Relaxed);
     }
 }
 
-/// Gives up a block that is in no queue. False if it was empty, and is released.
-fn give_up(block: &'static Block) -> bool {
+/// Gives a block that is in no queue no owner. False if it was empty, and is released.
+fn disown(block: &'static Block) -> bool {
     block.owner.store(0, Relaxed);
     block.heap.store(null_mut(), Relaxed);
     loop {
@@ -69,7 +69,7 @@ pub(crate) fn claimed_by_free(heap: &Heap, block: &'static Block, cell: usize) {
     if has_none || block.is_single() || heap.visited.get() || heap.has_several(block.bin.get()) {
         note(block, false);
         block.push_local(cell);
-        give_up(block);
+        disown(block);
     } else {
         adopted(heap, block);
         release::free_own(block, cell);
@@ -146,6 +146,6 @@ fn try_adopt(heap: &Heap, block: &'static Block, bin: Bin) -> Option<&'static Bl
     }
     // The header is that of another block since the search has read its bin.
     note(block, false);
-    give_up(block);
+    disown(block);
     None
 }

@@ -59,7 +59,7 @@ pub struct Block {
     /// Its pages in the chunk.
     pub(crate) first_page: Cell<u16>,
     pub(crate) pages: Cell<u16>,
-    /// `used` when cells were last put on the list to be handed out, or when the block fell empty or was given up.
+    /// `used` when cells were last put on the list to be handed out, or when the block fell empty or was abandoned.
     pub(crate) shown_used: ShownU32,
 }
 // What each allocation and each free uses is in the first cache line, and there are two.

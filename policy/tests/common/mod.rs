@@ -233,7 +233,7 @@ impl<C: Config> Space<C> {
         }
     }
 
-    /// The pause in which marking begins beside the mutators.
+    /// The pause in which concurrent marking begins.
     pub fn begin_marking<'a>(&self, mutators: impl Iterator<Item = &'a Mutator>) {
         self.clear_marks(false);
         for mutator in mutators {
@@ -308,8 +308,8 @@ impl<C: Config> Space<C> {
         }
     }
 
-    pub fn give_up(&self, mutator: &mut Mutator) {
-        let credit = mutator.local.give_up(&mut mutator.heads, &self.heap);
+    pub fn abandon(&self, mutator: &mut Mutator) {
+        let credit = mutator.local.abandon(&mut mutator.heads, &self.heap);
         self.uncharge(credit);
     }
 

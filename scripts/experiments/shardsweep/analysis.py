@@ -276,7 +276,7 @@ def lower_bound_overhead(table: pd.DataFrame, whole: str, collector: str) -> pd.
     """Overhead of each build and cell over the least that the work itself can cost, whatever the collector.
 
     The bound is the smallest median, over JVMs, of `whole` less `collector` (time or processor time, and the part of it in
-    pauses) of any build and heap size of the same benchmark and number of threads. A collector that works beside the program,
+    pauses) of any build and heap size of the same benchmark and number of threads. A collector that works concurrently,
     or slows it by barriers, has that in its `whole`, and so above the bound.
     """
     own = ["benchmark", "threads"]

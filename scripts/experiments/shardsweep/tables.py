@@ -338,7 +338,7 @@ def overheads(table: pd.DataFrame) -> list[Table]:
     ]  # fmt: skip
     note = (
         "Median over the smallest median without pauses of any build and heap, of the same benchmark and threads: what "
-        "collecting costs at least, barriers and work beside the program included."
+        "collecting costs at least, barriers and concurrent work included."
     )
     if few:
         note += (

@@ -85,7 +85,7 @@ fn loader_claim() -> &'static AtomicI32 {
     unsafe { AtomicI32::from_ptr(claim as *mut i32) }
 }
 
-/// Objects that marking beside the program does not come to, and the final mark is to be told of.
+/// Objects that concurrent marking does not come to, and the final mark is to be told of.
 pub static LATE: Mutex<Vec<AtomicUsize>> = Mutex::new(Vec::new());
 
 pub unsafe extern "C" fn scan_late_roots(sink: *const RootSink) {

@@ -66,13 +66,13 @@ public final class Child {
         return optionsUnderTest().stream().anyMatch(option -> option.matches(".*plan=(SemiSpace|GenCopy|GenImmix).*"));
     }
 
-    /** A plan of the plugin under test that marks beside the program. */
+    /** A plan of the plugin under test that marks concurrently. */
     public static String concurrentPlan() {
         return hasOwnPolicy() ? "ConcurrentMarkSweep" : "ConcurrentImmix";
     }
 
-    /** Whether they choose a plan that marks beside the program. */
-    public static boolean marksBesideProgram() {
+    /** Whether they choose a plan that marks concurrently. */
+    public static boolean marksConcurrently() {
         return optionsUnderTest().stream().anyMatch(option -> option.contains("plan=Concurrent"));
     }
 
@@ -175,12 +175,12 @@ public final class Child {
     }
 
     /** How many final marks, in what it has printed with -Xlog:gc,safepoint, had a safepoint of their own: the program ran while it was marked. */
-    public long marksBeside() {
-        return marksBeside(out());
+    public long concurrentMarks() {
+        return concurrentMarks(out());
     }
 
     /** The same of a part of what it has printed. */
-    public static long marksBeside(String out) {
+    public static long concurrentMarks(String out) {
         long beside = 0;
         boolean hasRun = false;
         for (String line : (Iterable<String>) out.lines()::iterator) {

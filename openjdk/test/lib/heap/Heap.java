@@ -32,7 +32,7 @@ public final class Heap {
     }
 
     /**
-     * After how many of {@link #collections()} everything has been looked at that there was before. A plan that marks beside the program counts
+     * After how many of {@link #collections()} everything has been looked at that there was before. A plan that marks concurrently counts
      * both of its pauses, and keeps what was allocated between them: if it is marking now, the next collection looks at that.
      */
     public static int pausesOfCollection() {

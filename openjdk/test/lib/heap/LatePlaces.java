@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 package heap;
 
-/** Places for references that marking beside the program comes to late: no initial pause gets to the middle of so long an array. */
+/** Places for references that concurrent marking comes to late: no initial pause gets to the middle of so long an array. */
 public final class LatePlaces {
     public static final int COUNT = 512;
     private static final int ELEMENTS = 2_000_000;

@@ -5,6 +5,7 @@
 #include "classfile/classLoaderData.hpp"
 #include "gc/shared/allocTracer.hpp"
 #include "gc/shared/gcId.hpp"
+#include "gc/shared/gcHeapSummary.hpp"
 #include "gc/shared/gc_globals.hpp"
 #include "gc/shared/locationPrinter.inline.hpp"
 #include "gc/shared/referenceProcessor.hpp"
@@ -159,7 +160,7 @@ void ThirdPartyHeap::unregister_nmethod(nmethod* nm) {
 void ThirdPartyHeap::spawn_worker(ThirdPartyHeapWorker* worker) {
   ThirdPartyHeapWorkerThread* const thread = new ThirdPartyHeapWorkerThread(_workers.length(), worker);
   if (!os::create_thread(thread, os::pgc_thread)) {
-    vm_exit_out_of_memory(0, OOM_MALLOC_ERROR, "Cannot create a GC worker thread.");
+    vm_exit_out_of_memory(0, OOM_MALLOC_ERROR, "Cannot create a GC worker thread: -XX:ParallelGCThreads asks for fewer.");
   }
   _workers.append(thread);
   os::start_thread(thread);
@@ -198,7 +199,7 @@ HeapWord* ThirdPartyHeap::mem_allocate(size_t size, bool* gc_overhead_limit_was_
   const uint next_collection = GCId::peek();
   object = allocate_from_plugin(thread, bytes);
   if (collections != total_collections()) {
-    // Where marking runs beside the program, what the thread has waited for may be the end of a collection that had begun before.
+    // Where concurrent marking runs, what the thread has waited for may be the end of a collection that had begun before.
     AllocTracer::send_allocation_requiring_gc_event(bytes, MIN2(next_collection, GCId::peek() - 1));
   }
   const uint64_t refilled = ThirdPartyHeapThreadLocalData::refilled_bytes(thread) - refilled_before;
@@ -219,7 +220,7 @@ size_t ThirdPartyHeap::refill_buffer(Thread* thread, void* start) {
   return bytes;
 }
 
-// A list seldom gets more than this at a time, so that no refill passes over the next sample.
+// A refill is seldom larger, so it seldom passes over the next sample.
 static const size_t LargestRefill = 64 * K;
 
 bool ThirdPartyHeap::hide_free_memory_from_compiled_code(Thread* thread) {
@@ -367,7 +368,7 @@ void ThirdPartyHeap::collect(GCCause::Cause cause) {
 }
 
 // The collection that is waited for may be another one: a partial one that another thread has asked for just before, or the end of
-// marking beside the mutators. Then the next one is full.
+// concurrent marking. Then the next one is full.
 void ThirdPartyHeap::collect_in_full(Thread* thread, GCCause::Cause cause) {
   _driver->set_requested_cause(cause);
   const uint full_collections = total_full_collections();
@@ -507,10 +508,28 @@ void ThirdPartyHeap::print_on_error(outputStream* st) const {
 }
 
 bool ThirdPartyHeap::print_location(outputStream* st, void* addr) const {
-  if (is_in(addr) && LocationPrinter::is_valid_obj(addr)) {
+  if (LocationPrinter::is_valid_obj(addr)) {
     st->print(PTR_FORMAT " is an oop: ", p2i(addr));
     cast_to_oop(addr)->print_on(st);
     return true;
   }
+  if (UseCompressedOops && (uintptr_t)addr <= max_juint) {
+    const oop obj = CompressedOops::decode_raw(CompressedOops::narrow_oop_cast((uint32_t)(uintptr_t)addr));
+    if (LocationPrinter::is_valid_obj(cast_from_oop<void*>(obj))) {
+      st->print(UINT32_FORMAT " is a narrow oop: ", (uint32_t)(uintptr_t)addr);
+      obj->print_on(st);
+      return true;
+    }
+  }
+  if (is_in(addr)) {
+    st->print_cr(PTR_FORMAT " is in the heap, where no object begins", p2i(addr));
+    return true;
+  }
   return false;
+}
+
+// The heap ends at -Xmx, the range of its addresses does not.
+VirtualSpaceSummary ThirdPartyHeap::create_heap_space_summary() {
+  HeapWord* const start = _reserved.start();
+  return VirtualSpaceSummary(start, start + capacity() / HeapWordSize, start + max_capacity() / HeapWordSize);
 }

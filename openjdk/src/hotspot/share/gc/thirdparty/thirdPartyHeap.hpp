@@ -108,7 +108,7 @@ public:
   virtual GrowableArray<GCMemoryManager*> memory_managers();
   virtual GrowableArray<MemoryPool*> memory_pools();
 
-  // Of what was loaded from a weak place without that becoming known.
+  // Keeps alive an object that was loaded from a weak place without a barrier.
   virtual void keep_alive(oop obj);
 
   // Visits what is reachable.
@@ -134,6 +134,7 @@ public:
   virtual void print_on(outputStream* st) const;
   virtual void print_on_error(outputStream* st) const;
   virtual bool print_location(outputStream* st, void* addr) const;
+  virtual VirtualSpaceSummary create_heap_space_summary();
   virtual void print_tracing_info() const {}
   virtual void gc_threads_do(ThreadClosure* closure) const;
 

@@ -41,21 +41,33 @@ void ThirdPartyHeapArguments::check_supported_flags() {
 // What would do nothing says so: one line a flag.
 void ThirdPartyHeapArguments::warn_of_ignored_flags(const ThirdPartyHeapPlan& plan) {
   struct { bool set; const char* what; const char* why; } ignored[] = {
-    { UseLargePages && FLAG_IS_SET_BY_USER(UseLargePages) && !UseTransparentHugePages && !(UseHugeTLBFS && plan.manages_pages),
+    { UseLargePages && FLAG_IS_SET_BY_USER(UseLargePages) && !UseTransparentHugePages && !(UseHugeTLBFS && plan.is_shardsweep),
                                                          "-XX:+UseLargePages",     "with this plan -XX:+UseTransparentHugePages has" },
-    { AlwaysPreTouch && FLAG_IS_SET_BY_USER(AlwaysPreTouch) && !plan.manages_pages,
+    { AlwaysPreTouch && FLAG_IS_SET_BY_USER(AlwaysPreTouch) && !plan.is_shardsweep,
                                                          "-XX:+AlwaysPreTouch",    "with this plan it has no memory before it is used" },
     { FLAG_IS_SET_BY_USER(MinHeapSize) && MinHeapSize != InitialHeapSize,
                                                          "-XX:MinHeapSize",         "the heap is never smaller than at the start" },
+    { FLAG_IS_SET_BY_USER(MinHeapDeltaBytes),            "-XX:MinHeapDeltaBytes",   "the heap grows and shrinks by what is free in it" },
+    { FLAG_IS_SET_BY_USER(GCTimeRatio),                  "-XX:GCTimeRatio",         "the heap grows and shrinks by what is free in it" },
     { FLAG_IS_SET_BY_USER(MaxGCPauseMillis),             "-XX:MaxGCPauseMillis",   "pauses have no goal" },
-    { FLAG_IS_SET_BY_USER(NewSize) || FLAG_IS_SET_BY_USER(MaxNewSize) ||
-      FLAG_IS_SET_BY_USER(NewRatio) || FLAG_IS_SET_BY_USER(SurvivorRatio),
-                                                         "The size of the young generation", "plans that have one take the plugin's option nursery" },
-    { FLAG_IS_SET_BY_USER(MaxTenuringThreshold),         "-XX:MaxTenuringThreshold", "what survives a collection is old in plans with generations" },
+    { FLAG_IS_SET_BY_USER(GCPauseIntervalMillis),        "-XX:GCPauseIntervalMillis", "pauses have no goal" },
+    { FLAG_IS_SET_BY_USER(InitiatingHeapOccupancyPercent),
+                                                         "-XX:InitiatingHeapOccupancyPercent", "what is handed out while marking runs says when it begins" },
+    { FLAG_IS_SET_BY_USER(NewSize) || FLAG_IS_SET_BY_USER(MaxNewSize) || FLAG_IS_SET_BY_USER(OldSize) ||
+      FLAG_IS_SET_BY_USER(NewRatio) || FLAG_IS_SET_BY_USER(SurvivorRatio) || FLAG_IS_SET_BY_USER(TargetSurvivorRatio),
+                                                         "The size of a generation", "plans that have some take the plugin's option nursery" },
+    { FLAG_IS_SET_BY_USER(MaxTenuringThreshold) || FLAG_IS_SET_BY_USER(InitialTenuringThreshold),
+                                                         "A tenuring threshold",    "what survives a collection is old in plans with generations" },
+    { FLAG_IS_SET_BY_USER(PretenureSizeThreshold),       "-XX:PretenureSizeThreshold", "the plan says where objects go" },
+    { FLAG_IS_SET_BY_USER(ParallelRefProcEnabled) && !ParallelRefProcEnabled,
+                                                         "-XX:-ParallelRefProcEnabled", "all GC threads process references" },
+    { FLAG_IS_SET_BY_USER(UseDynamicNumberOfGCThreads) && UseDynamicNumberOfGCThreads,
+                                                         "-XX:+UseDynamicNumberOfGCThreads", "all GC threads take part in each pause" },
     { FLAG_IS_SET_BY_USER(ConcGCThreads) && plan.barrier != THIRD_PARTY_HEAP_BARRIER_SNAPSHOT,
-                                                         "-XX:ConcGCThreads",       "with this plan no work is done beside the program" },
+                                                         "-XX:ConcGCThreads",       "with this plan no work is done concurrently" },
     { ExplicitGCInvokesConcurrent,                       "-XX:+ExplicitGCInvokesConcurrent", "System.gc() stops the program" },
-    { (UseTLAB && FLAG_IS_SET_BY_USER(UseTLAB)) || FLAG_IS_SET_BY_USER(TLABSize),
+    { (UseTLAB && FLAG_IS_SET_BY_USER(UseTLAB)) || FLAG_IS_SET_BY_USER(TLABSize) ||
+      FLAG_IS_SET_BY_USER(MinTLABSize) || FLAG_IS_SET_BY_USER(ResizeTLAB),
                                                          "What is said of TLABs",   "threads have cells or buffers of the plugin" },
   };
   for (size_t i = 0; i < ARRAY_SIZE(ignored); i++) {
@@ -86,7 +98,7 @@ void ThirdPartyHeapArguments::set_concurrent_gc_threads(const ThirdPartyHeapPlan
     FLAG_SET_DEFAULT(ConcGCThreads, MAX2(ParallelGCThreads / 4, 1u));
   }
   if (ConcGCThreads > ParallelGCThreads) {
-    log_warning(gc)("-XX:ConcGCThreads=%u is more than there are GC threads: %u work beside the program", ConcGCThreads, ParallelGCThreads);
+    log_warning(gc)("-XX:ConcGCThreads=%u is more than there are GC threads: %u work concurrently", ConcGCThreads, ParallelGCThreads);
     FLAG_SET_ERGO(ConcGCThreads, ParallelGCThreads);
   }
 }
@@ -117,7 +129,7 @@ void ThirdPartyHeapArguments::disable_compressed_oops() {
   FLAG_SET_DEFAULT(UseCompressedOops, false);
 }
 
-// Plans that mark beside the program are chosen for their pauses, which a loop without a safepoint would have wait: as with G1.
+// Plans that mark concurrently are chosen for their pauses, which a loop without a safepoint would have wait: as with G1.
 void ThirdPartyHeapArguments::set_loop_safepoints() {
 #ifdef COMPILER2
   if (FLAG_IS_DEFAULT(UseCountedLoopSafepoints)) {
@@ -149,6 +161,7 @@ void ThirdPartyHeapArguments::initialize() {
     set_loop_safepoints();
   }
 
+  FLAG_SET_DEFAULT(UseDynamicNumberOfGCThreads, false);
   FLAG_SET_DEFAULT(UseTLAB, false);
   set_prefetch_style();
   if (!plan.gives_buffers) {

@@ -50,7 +50,7 @@ void ThirdPartyHeapBarrierSet::on_thread_attach(Thread* thread) {
 void ThirdPartyHeapBarrierSet::before_thread_detach(Thread* thread) {
   ThirdPartyHeapMutator* const mutator = UseThirdPartyHeap ? ThirdPartyHeapThreadLocalData::mutator(thread) : NULL;
   if (mutator != NULL) {
-    ThirdPartyHeapLoader::plugin()->give_up_memory(mutator);
+    ThirdPartyHeapLoader::plugin()->abandon_memory(mutator);
   }
 }
 
@@ -78,12 +78,12 @@ void ThirdPartyHeapBarrierSet::remember(oop object) {
   }
 }
 
-void ThirdPartyHeapBarrierSet::remember_elements(void* first, size_t count) {
-  ThirdPartyHeapBarrierSetRuntime::remember_elements(first, count);
+void ThirdPartyHeapBarrierSet::remember_slots(void* first, size_t count) {
+  ThirdPartyHeapBarrierSetRuntime::remember_slots(first, count);
 }
 
 void ThirdPartyHeapBarrierSet::set_snapshot_active(bool active) {
-  assert(SafepointSynchronize::is_at_safepoint() && has_snapshot_barrier(), "in a pause of a plan that marks beside mutators");
+  assert(SafepointSynchronize::is_at_safepoint() && has_snapshot_barrier(), "in a pause of a plan that marks concurrently");
   _snapshot_active = active;
   for (JavaThreadIteratorWithHandle jtiwh; JavaThread* thread = jtiwh.next(); ) {
     ThirdPartyHeapThreadLocalData::set_snapshot_active(thread, active);
@@ -95,5 +95,5 @@ void ThirdPartyHeapBarrierSet::keep_alive_slow(oop object) {
 }
 
 void ThirdPartyHeapBarrierSet::keep_elements_alive(void* first, size_t count) {
-  ThirdPartyHeapBarrierSetRuntime::snapshot_elements(first, count);
+  ThirdPartyHeapBarrierSetRuntime::snapshot_slots(first, count);
 }

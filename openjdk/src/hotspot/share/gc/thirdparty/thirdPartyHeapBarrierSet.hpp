@@ -16,12 +16,12 @@
 // in the next partial collection. C2's code leaves it in a buffer of the thread, and the bit set until that is emptied. The
 // barrier may stand before or behind the store, because no safepoint comes between.
 //
-// Snapshot at the beginning, of plans that mark beside the mutators. What was reachable
+// Snapshot at the beginning, of plans that mark concurrently. What was reachable
 // when marking began is marked (T. Yuasa, "Real-time garbage collection on
 // general-purpose machines", 1990): while marking is active, the plugin is told of each
 // reference before it is overwritten in the heap. A referent that is loaded from a weak
 // place becomes strong without a store: it is told of too. So it is of what is in a
-// handle outside the heap before a store, for class loader data is read beside the program
+// handle outside the heap before a store, for class loader data is read concurrently
 // where classes are unloaded. Stores to other roots need nothing, for those are read in
 // the pause in which marking begins.
 class ThirdPartyHeapBarrierSet : public BarrierSet {
@@ -33,7 +33,7 @@ private:
   static volatile bool _snapshot_active;      // each Java thread has a copy for compiled code
 
   static void remember(oop object);
-  static void remember_elements(void* first, size_t count);
+  static void remember_slots(void* first, size_t count);
   static void keep_alive_slow(oop object);
   static void keep_elements_alive(void* first, size_t count);
 
@@ -57,7 +57,7 @@ public:
   static bool has_snapshot_barrier()           { return _has_snapshot_barrier; }
   static bool has_barrier()                    { return has_object_barrier() || has_snapshot_barrier(); }
 
-  // Whether marking runs beside the mutators. Changes at a safepoint.
+  // Whether concurrent marking runs. Changes at a safepoint.
   static bool is_snapshot_active()             { return _snapshot_active; }
   static void set_snapshot_active(bool active);
 
@@ -88,9 +88,9 @@ public:
   }
 
   // As object_written, of elements of an array of which the caller does not know more.
-  static void elements_written(void* first, size_t count) {
+  static void slots_written(void* first, size_t count) {
     if (has_object_barrier()) {
-      remember_elements(first, count);
+      remember_slots(first, count);
     }
   }
 

@@ -64,7 +64,7 @@ oop_load_not_in_heap(T* addr) {
   return value;
 }
 
-// Handles of class loader data are read beside the program where classes are unloaded. Redefinition clears those of old constants.
+// Handles of class loader data are read concurrently where classes are unloaded. Redefinition clears those of old constants.
 template <DecoratorSet decorators, typename BarrierSetT>
 template <typename T>
 inline void ThirdPartyHeapBarrierSet::AccessBarrier<decorators, BarrierSetT>::
@@ -107,7 +107,7 @@ inline void ThirdPartyHeapBarrierSet::AccessBarrier<decorators, BarrierSetT>::
 oop_store_in_heap(T* addr, oop value) {
   overwritten(addr);
   Base::oop_store_in_heap(addr, value);
-  elements_written(addr, 1);
+  slots_written(addr, 1);
 }
 
 template <DecoratorSet decorators, typename BarrierSetT>
@@ -116,7 +116,7 @@ inline oop ThirdPartyHeapBarrierSet::AccessBarrier<decorators, BarrierSetT>::
 oop_atomic_cmpxchg_in_heap(T* addr, oop compare_value, oop new_value) {
   overwritten(addr);
   const oop result = Base::oop_atomic_cmpxchg_in_heap(addr, compare_value, new_value);
-  elements_written(addr, 1);
+  slots_written(addr, 1);
   return result;
 }
 
@@ -126,7 +126,7 @@ inline oop ThirdPartyHeapBarrierSet::AccessBarrier<decorators, BarrierSetT>::
 oop_atomic_xchg_in_heap(T* addr, oop new_value) {
   overwritten(addr);
   const oop result = Base::oop_atomic_xchg_in_heap(addr, new_value);
-  elements_written(addr, 1);
+  slots_written(addr, 1);
   return result;
 }
 
@@ -144,7 +144,7 @@ oop_arraycopy_in_heap(arrayOop src_obj, size_t src_offset_in_bytes, T* src_raw,
   if (dst_obj != NULL) {
     object_written(dst_obj);
   } else {
-    elements_written(dst_raw, length);
+    slots_written(dst_raw, length);
   }
   return complete;
 }

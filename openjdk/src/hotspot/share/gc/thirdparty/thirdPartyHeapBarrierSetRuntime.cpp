@@ -12,7 +12,7 @@ JRT_LEAF(void, ThirdPartyHeapBarrierSetRuntime::remember_object(oopDesc* object,
   ThirdPartyHeapLoader::plugin()->remember_object(ThirdPartyHeapThreadLocalData::mutator(thread), object);
 JRT_END
 
-JRT_LEAF(void, ThirdPartyHeapBarrierSetRuntime::remember_elements(void* first, size_t count))
+JRT_LEAF(void, ThirdPartyHeapBarrierSetRuntime::remember_slots(void* first, size_t count))
   if (count != 0) {
     ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(Thread::current());
     ThirdPartyHeapLoader::plugin()->remember_slots(mutator, first, count);
@@ -25,7 +25,7 @@ JRT_LEAF(void, ThirdPartyHeapBarrierSetRuntime::snapshot_object(oopDesc* object,
   }
 JRT_END
 
-JRT_LEAF(void, ThirdPartyHeapBarrierSetRuntime::snapshot_elements(void* first, size_t count))
+JRT_LEAF(void, ThirdPartyHeapBarrierSetRuntime::snapshot_slots(void* first, size_t count))
   if (count != 0) {
     ThirdPartyHeapMutator* const mutator = ThirdPartyHeapThreadLocalData::mutator(Thread::current());
     ThirdPartyHeapLoader::plugin()->snapshot_slots(mutator, first, count);

@@ -14,10 +14,10 @@ class Thread;
 class ThirdPartyHeapBarrierSetRuntime : public AllStatic {
 public:
   static void remember_object(oopDesc* object, Thread* thread);
-  static void remember_elements(void* first, size_t count);
+  static void remember_slots(void* first, size_t count);
   // Both do nothing for null.
   static void snapshot_object(oopDesc* object, Thread* thread);
-  static void snapshot_elements(void* first, size_t count);
+  static void snapshot_slots(void* first, size_t count);
 };
 
 #endif // SHARE_GC_THIRDPARTY_THIRDPARTYHEAPBARRIERSETRUNTIME_HPP

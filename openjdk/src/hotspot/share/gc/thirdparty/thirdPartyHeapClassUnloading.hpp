@@ -16,7 +16,7 @@ class OopClosure;
 // While such a collection marks, class loader data and nmethods are held weakly: the
 // plugin comes to the former through objects, and to the latter through frames. What
 // it has not come to is unloaded when marking is over; the rest is alive, and is
-// among the roots again. Marking beside the program lasts from the initial mark to the
+// among the roots again. Concurrent marking lasts from the initial mark to the
 // final one, as G1's does.
 //
 // A full heap does not tell that classes are garbage, and it takes time to look through

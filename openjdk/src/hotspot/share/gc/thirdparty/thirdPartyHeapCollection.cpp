@@ -135,7 +135,7 @@ void ThirdPartyHeapCollection::end_full_collection() {
 bool ThirdPartyHeapCollection::leaves_marks() const {
   const ThirdPartyHeapPlan& plan = ThirdPartyHeapLoader::plan();
   return _pause != THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK &&
-         (plan.barrier != THIRD_PARTY_HEAP_BARRIER_NONE || plan.manages_pages != 0);
+         (plan.barrier != THIRD_PARTY_HEAP_BARRIER_NONE || plan.is_shardsweep != 0);
 }
 
 void ThirdPartyHeapCollection::verify(bool asked_for, VerifyOption option, const char* when) {

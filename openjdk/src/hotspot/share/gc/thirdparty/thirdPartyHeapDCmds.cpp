@@ -16,7 +16,7 @@
 enum HarnessState { NotBegun, Beginning, Running, Ended };
 static volatile int _state = NotBegun;
 
-// Whether they have begun, from zero. They are of a heap that MMTk collects before: in full, unless marking runs beside the program. Then
+// Whether they have begun, from zero. They are of a heap that MMTk collects before: in full, unless concurrent marking runs. Then
 // that would end with it, and is ended here.
 static bool harness_begin_in_vm(JavaThread* thread) {
   if (Atomic::cmpxchg(&_state, (int)NotBegun, (int)Beginning) != NotBegun) {

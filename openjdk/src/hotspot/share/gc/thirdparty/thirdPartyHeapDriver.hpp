@@ -54,13 +54,13 @@ private:
   bool            _enabled;           // the plugin may ask for collections
   State           _state;
   Monitor         _completed_lock;    // of those who wait for a collection: another one, so that steps within it do not wake them
-  volatile uint   _completed;         // collections since the start
+  volatile uint   _completed;         // pauses since the start
   void          (*_vm_thread_task)(); // for the VM thread to run while it waits for the plugin
   bool            _gc_locker_cleared; // the last thread has left its JNI critical region
   GCCause::Cause  _requested_cause;   // of the next collection of the whole heap, if somebody asked for one
   volatile uint   _gc_id;             // of the collection that is going on
-  uint            _marking_gc_id;     // of the last pause that was no final mark: that has the id of the initial one
-  Ticks           _marking_start;     // where marking runs beside the program: when the initial pause has ended
+  uint            _marking_gc_id;     // of the last pause other than a final mark, which takes the id of its initial mark
+  Ticks           _marking_start;     // where concurrent marking runs: when the initial pause has ended
   Ticks           _stop_requested;    // when the worker has asked for it the last time
 
   void enable_collection();
@@ -94,7 +94,7 @@ public:
   // come.
   void serve_request_at_safepoint();
 
-  // By a Java thread: waits for a collection that starts after the call.
+  // By a Java thread: waits until the next pause is over. The caller says what it needs beyond that.
   void block_for_gc(JavaThread* thread);
   // By the last Java thread that leaves a JNI critical region which held a collection up.
   void gc_locker_cleared(JavaThread* thread);

@@ -118,7 +118,7 @@ typedef struct ThirdPartyHeapLayout {
   uint8_t  reference_final;
   uint8_t  reference_phantom;
   /* ClassLoaderData: an object keeps that of its class alive, a mirror that of the class it mirrors, a loader its own */
-  uint32_t klass_class_loader_data_offset;   /* ClassLoaderData*, not null */
+  uint32_t klass_class_loader_data_offset;   /* ClassLoaderData*; null in a Klass whose class is not loaded yet */
   uint32_t mirror_klass_offset;              /* Klass* in a mirror; null if it mirrors a primitive type */
   uint32_t loader_class_loader_data_offset;  /* ClassLoaderData* in a java.lang.ClassLoader; null if it has loaded nothing */
   uint32_t class_loader_data_claim_offset;   /* int32_t in a ClassLoaderData */
@@ -136,7 +136,7 @@ typedef struct ThirdPartyHeapPlan {
   uint32_t    supports_compressed_oops; /* 0: objects may lie where narrow oops cannot reach */
   uint32_t    gc_threads;           /* "threads" as set by an option, 0 if not set */
   uint32_t    barrier;              /* what stores of references need: a ThirdPartyHeapBarrier */
-  uint32_t    manages_pages;        /* the heap is the project's own mark-sweep space: it heeds pre_touch and THIRD_PARTY_HEAP_HUGE_PAGES_RESERVED */
+  uint32_t    is_shardsweep;        /* the heap is the project's own mark-sweep space: it heeds pre_touch and THIRD_PARTY_HEAP_HUGE_PAGES_RESERVED */
   uint32_t    ignores_system_gc;    /* options say so: a program that asks for a collection gets none */
   uint32_t    concurrent_gc_threads; /* "concurrent_threads" as set by an option, 0 if not set */
   uint32_t    extra_header_bytes;   /* the plugin's own bytes before each object in a buffer: the VM leaves them as they are */
@@ -147,8 +147,8 @@ enum ThirdPartyHeapBarrier {
   THIRD_PARTY_HEAP_BARRIER_NONE   = 0,
   /*
    * Object remembering. An object whose unlogged bit is set is remembered at the first store into it: before the next
-   * safepoint the VM puts it into the thread's ThirdPartyHeapRemembered, or calls remember_object; of elements that are
-   * copied into an array, it calls remember_slots. The bit of an object is bit (object >> 3) & 7 of the byte at
+   * safepoint the VM puts it into the thread's ThirdPartyHeapRemembered, or calls remember_object. Where the VM knows the
+   * address of the fields but not their object, it calls remember_slots. The bit of an object is bit (object >> 3) & 7 of the byte at
    * unlogged_bits() + (object >> 6).
    */
   THIRD_PARTY_HEAP_BARRIER_OBJECT = 1,
@@ -163,7 +163,7 @@ enum ThirdPartyHeapBarrier {
 enum ThirdPartyHeapPause {
   THIRD_PARTY_HEAP_PAUSE_FULL         = 0, /* a collection of the whole heap */
   THIRD_PARTY_HEAP_PAUSE_PARTIAL      = 1, /* a collection that looks at new objects alone */
-  THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK = 2, /* begins a collection that marks beside the mutators */
+  THIRD_PARTY_HEAP_PAUSE_INITIAL_MARK = 2, /* begins a collection that marks concurrently */
   THIRD_PARTY_HEAP_PAUSE_FINAL_MARK   = 3  /* ends it: weak roots are processed, and classes unloaded if the initial mark has begun that */
 };
 
@@ -200,7 +200,7 @@ typedef struct ThirdPartyHeapConfig {
   uint32_t thread_mutator_offset;   /* ThirdPartyHeapMutator* inside a thread; null if it has none */
   uint32_t thread_heads_offset;     /* ThirdPartyHeapHeads inside a thread */
   uint32_t thread_remembered_offset; /* ThirdPartyHeapRemembered inside a thread */
-  uint32_t concurrent_gc_threads;   /* how many of them mark beside the mutators, 0 if the plan never does */
+  uint32_t concurrent_gc_threads;   /* how many of them mark concurrently, 0 if the plan never does */
   uint32_t huge_pages;              /* a ThirdPartyHeapHugePages */
   uint32_t pre_touch;               /* min_heap_size bytes are made resident now, and stay so */
 } ThirdPartyHeapConfig;
@@ -214,8 +214,8 @@ typedef struct ThirdPartyHeapSizeFlags {
 
 /*
  * The free cells that stand in each thread, at ThirdPartyHeapConfig.thread_heads_offset: the VM makes them none, and
- * takes cells without a call. The plugin fills them in alloc, and empties them in a collection and when the mutator
- * is destroyed.
+ * takes cells without a call. The plugin fills them in alloc and alloc_without_collection. It may empty them in
+ * hide_free_lists, abandon_memory and destroy_mutator, and in any pause but an initial mark.
  */
 #define THIRD_PARTY_HEAP_BINS 84
 typedef struct ThirdPartyHeapHead {
@@ -326,7 +326,7 @@ typedef struct ThirdPartyHeapVMTable {
   /* By a worker inside a collection: a ThirdPartyHeapPhase begins, and the phase that lasts ends. By one thread at a time. */
   void (*begin_phase)(int32_t phase);
 
-  /* In a final mark, before the rest is marked: roots that marking beside the mutators does not come to. Their referents stay. */
+  /* In a final mark, before the rest is marked: roots that concurrent marking does not come to. Their referents stay. */
   void (*scan_late_roots)(const ThirdPartyHeapRootSink* sink);
 
   /* Whether the collection of this pause, or the marking that begins in it, unloads classes. If not, each ClassLoaderData is a root. */
@@ -422,7 +422,7 @@ typedef struct ThirdPartyHeapPluginTable {
    * The thread is about to end: what it has of free memory serves others, and destroy_mutator, which the VM calls under a lock that all
    * threads need, has nothing left to do. By the mutator's thread, which may allocate again.
    */
-  void (*give_up_memory)(ThirdPartyHeapMutator* mutator);
+  void (*abandon_memory)(ThirdPartyHeapMutator* mutator);
 } ThirdPartyHeapPluginTable;
 
 /* Keeps vm for ever; null, with a line in error, if the tables do not fit. */

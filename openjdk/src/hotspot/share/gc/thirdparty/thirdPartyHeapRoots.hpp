@@ -8,7 +8,7 @@
 #include "memory/allStatic.hpp"
 #include "memory/iterator.hpp"
 
-// Collects slots and reports them to the plugin by the hundred.
+// Collects slots and reports them to the plugin, up to Capacity at a time.
 class ThirdPartyHeapSlotClosure : public BasicOopIterateClosure {
 private:
   static const size_t Capacity = 512;
@@ -51,7 +51,7 @@ public:
   // Reports the roots of one set (ThirdPartyHeapRootSet): each worker that calls it claims and reports parts.
   static void scan(int32_t root_set, const ThirdPartyHeapRootSink* sink);
   static void scan_thread(JavaThread* thread, const ThirdPartyHeapRootSink* sink);
-  // In a final mark, what marking beside the program does not come to.
+  // In a final mark, what concurrent marking does not come to.
   static void scan_late(const ThirdPartyHeapRootSink* sink);
 
   // The roots of all sets, to a closure of the VM.

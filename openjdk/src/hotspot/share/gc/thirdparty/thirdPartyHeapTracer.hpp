@@ -9,11 +9,14 @@
 
 class ThirdPartyHeap;
 
-// The flight recorder's events of one pause, which lasts as long as this object. Where marking runs beside the mutators, a
+// The flight recorder's events of one pause, which lasts as long as this object. Where concurrent marking runs, a
 // collection has two.
 class ThirdPartyHeapTracer : public GCTracer {
 private:
   STWGCTimer _timer;
+  bool       _whole_heap;
+
+  void report_old_collection() const;
 
 public:
   ThirdPartyHeapTracer(GCCause::Cause cause);

@@ -126,7 +126,7 @@ static void vm_end_weak_roots() {
 // emergencies between which no thread has got memory: there one of these does it.
 static void vm_soft_reference_policy(int32_t* clear_all, int64_t* clock, int64_t* max_age) {
   ThirdPartyHeap* const heap = ThirdPartyHeap::heap();
-  const bool is_emergency = ThirdPartyHeapLoader::plan().manages_pages == 0 && ThirdPartyHeapLoader::plugin()->is_emergency_collection() != 0;
+  const bool is_emergency = ThirdPartyHeapLoader::plan().is_shardsweep == 0 && ThirdPartyHeapLoader::plugin()->is_emergency_collection() != 0;
   *clear_all = is_emergency || heap->soft_ref_policy()->should_clear_all_soft_refs();
   *clock = java_lang_ref_SoftReference::clock();
   *max_age = heap->soft_reference_max_age();

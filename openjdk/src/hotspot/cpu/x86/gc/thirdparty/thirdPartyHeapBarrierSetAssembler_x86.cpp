@@ -151,7 +151,7 @@ void ThirdPartyHeapBarrierSetAssembler::oop_store_at(MacroAssembler* masm, Decor
     __ pusha();
     __ lea(c_rarg0, dst);
     __ movl(c_rarg1, 1);
-    __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_elements), 2);
+    __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_slots), 2);
     __ popa();
     __ bind(done);
   }
@@ -216,7 +216,7 @@ void ThirdPartyHeapBarrierSetAssembler::gen_write_ref_array_pre_barrier(MacroAss
   __ pusha();
   __ mov(c_rarg0, addr);
   __ mov(c_rarg1, count);
-  __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_elements), 2);
+  __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::snapshot_slots), 2);
   __ popa();
   __ bind(done);
 }
@@ -232,7 +232,7 @@ void ThirdPartyHeapBarrierSetAssembler::gen_write_ref_array_post_barrier(MacroAs
   __ pusha();
   __ mov(c_rarg0, addr);
   __ mov(c_rarg1, count);
-  __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_elements), 2);
+  __ call_VM_leaf(CAST_FROM_FN_PTR(address, ThirdPartyHeapBarrierSetRuntime::remember_slots), 2);
   __ popa();
 }
 

@@ -12,7 +12,7 @@ final class Node {
 
     private static final long SALT = 0x5bd1e995L;
 
-    /** Takes long to mark, as one worker does it link by link: a plan that marks beside the program does so while actors run. */
+    /** Takes long to mark, as one worker does it link by link: a plan that marks concurrently does so while actors run. */
     private static final Link LINKS = Link.chain(1_000_000);
 
     /** Garbage, so that there are collections; a field, so that compilers leave it alone. */

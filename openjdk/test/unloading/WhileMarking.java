@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
  * @test
- * @summary While marking runs beside the program, what reaches a class changes. A class stays as long as it is reached, and a final mark unloads it
+ * @summary While concurrent marking runs, what reaches a class changes. A class stays as long as it is reached, and a final mark unloads it
  *          after that: no full pause is needed. With -XX:-ClassUnloadingWithConcurrentMark, none of them does.
  * @requires vm.opt.UseThirdPartyHeap == "true"
  * @library /lib
- * @run main/timeout=480 BesideProgram
+ * @run main/timeout=480 WhileMarking
  */
 
 import heap.Check;
@@ -21,7 +21,7 @@ import java.lang.management.ManagementFactory;
 import java.lang.ref.WeakReference;
 import java.util.function.IntSupplier;
 
-public class BesideProgram {
+public class WhileMarking {
     /** Classes, of several collections. */
     private static final int ENOUGH = 10_000;
     private static final int ROUNDS_WITHOUT = 20_000;
@@ -30,12 +30,12 @@ public class BesideProgram {
         String plan = Child.concurrentPlan();
         for (String compiler : new String[] {"-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation", "-Xint"}) {
             Child on = child(plan, compiler, "-XX:+ClassUnloadingWithConcurrentMark");
-            Check.that(on.marksBeside() > 0, "marking ran beside the program");
+            Check.that(on.concurrentMarks() > 0, "concurrent marking ran");
             // The crate's plan does not wait for a final mark where the heap is full before.
             Check.that(!Child.hasOwnPolicy() || !on.out().contains("Pause Full"), "no full pause with " + compiler + ":\n" + on.out());
         }
         Child off = child(plan, "-XX:+TieredCompilation", "-XX:-ClassUnloadingWithConcurrentMark");
-        Check.that(off.marksBeside() > 0, "marking ran beside the program");
+        Check.that(off.concurrentMarks() > 0, "concurrent marking ran");
         boolean unloaded = false;
         for (String line : (Iterable<String>) off.out().lines()::iterator) {
             unloaded |= line.contains("unloading class");
