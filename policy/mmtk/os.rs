@@ -54,14 +54,17 @@ pub fn make_huge_page(place: PageRange) {
 
 /// Whether all pages of the place of a huge page are resident.
 fn is_resident(place: &PageRange) -> bool {
-    resident_pages::<HUGE_PAGES>(place) == Some(HUGE_PAGES)
+    resident_pages::<HUGE_PAGES>(place.start) == Some(HUGE_PAGES)
 }
 
-/// How many of the `PAGES` pages of `range` are resident. None where one is not mapped.
-pub(super) fn resident_pages<const PAGES: usize>(range: &PageRange) -> Option<usize> {
+/// How many of the `PAGES` pages from `start` on are resident. None where one is not mapped.
+pub(super) fn resident_pages<const PAGES: usize>(start: usize) -> Option<usize> {
     let mut pages = [0u8; PAGES];
-    let libc::iovec { iov_base, iov_len } = vector(range);
-    debug_assert_eq!(range.pages, PAGES);
+    let range = PageRange {
+        start,
+        pages: PAGES,
+    };
+    let libc::iovec { iov_base, iov_len } = vector(&range);
     // SAFETY: the system writes a byte for each page of the range.
     let told = unsafe { libc::mincore(iov_base, iov_len, pages.as_mut_ptr()) };
     // The lowest bit says whether the page is resident.
@@ -118,7 +121,7 @@ fn map_small_pages(place: PageRange) {
     // A mapping that fails may have taken away what was there. It has not where the process has as many as it may have (`ENOMEM`).
     if let Err(error) = map_anew(&place, libc::MAP_NORESERVE) {
         assert!(
-            resident_pages::<HUGE_PAGES>(&place).is_some(),
+            resident_pages::<HUGE_PAGES>(place.start).is_some(),
             "the heap cannot be mapped: {error}"
         );
     }

@@ -7,7 +7,7 @@ use crate::util::constants::BYTES_IN_PAGE;
 use crate::util::heap::layout::vm_layout::{BYTES_IN_CHUNK, PAGES_IN_CHUNK};
 use crate::vm::VMBinding;
 use crate::MMTK;
-use shardsweep_policy::{PageRange, Statistics};
+use shardsweep_policy::Statistics;
 
 /// The state of the space.
 #[derive(Debug)]
@@ -85,12 +85,7 @@ fn of<VM: VMBinding>(space: &MarkSweepSpace<VM>) -> Report {
 
 /// Number of resident pages of the chunk at `start`, as the kernel has it.
 fn resident_pages(start: usize) -> usize {
-    const _: () = assert!(BYTES_IN_CHUNK / BYTES_IN_PAGE == PAGES_IN_CHUNK);
-    let chunk = PageRange {
-        start,
-        pages: PAGES_IN_CHUNK,
-    };
-    let resident = os::resident_pages::<PAGES_IN_CHUNK>(&chunk);
+    let resident = os::resident_pages::<PAGES_IN_CHUNK>(start);
     debug_assert!(resident.is_some(), "{start:#x} is a mapped chunk");
     resident.unwrap_or_default()
 }

@@ -32,8 +32,8 @@ public class CrashReport {
         Check.matches("^" + DESCRIPTION + "$", Child.with("-Xinternalversion").mustExitCleanly(0).out(), "-Xinternalversion");
     }
 
-    private static Child child(String kind) {
-        return Child.with("-Xmx48m", "-XX:-CreateCoredumpOnCrash").main(Main.class, kind).start();
+    private static Child child(String kind, String... options) {
+        return Child.with("-Xmx48m", "-XX:-CreateCoredumpOnCrash").and(options).main(Main.class, kind).start();
     }
 
     private static void killed(String kind) throws Exception {
@@ -56,8 +56,7 @@ public class CrashReport {
 
     /** The address that the program writes to is a narrow oop, where nothing is mapped, of an object that lies above. */
     private static void narrowOop() throws Exception {
-        String report = report(Child.with("-Xmx48m", "-XX:-CreateCoredumpOnCrash", "-XX:+UseCompressedOops", "-XX:HeapBaseMinAddress=8g")
-                .main(Main.class, "narrow").start());
+        String report = report(child("narrow", "-XX:+UseCompressedOops", "-XX:HeapBaseMinAddress=8g"));
         Check.matches("=\\d+ is a narrow oop: .*Marker", report.replace('\n', ' '), "what the hs_err file says of registers");
     }
 

@@ -37,8 +37,8 @@ public class IgnoredFlags {
         warns("-XX:OldSize=8m", "The size of a generation");
         warns("-XX:SurvivorRatio=4", "The size of a generation");
         warns("-XX:TargetSurvivorRatio=40", "The size of a generation");
-        warns("-XX:MaxTenuringThreshold=9", "A tenuring threshold");
-        warns("-XX:InitialTenuringThreshold=3", "A tenuring threshold");
+        warns("-XX:MaxTenuringThreshold=3", "-XX:MaxTenuringThreshold");
+        warns("-XX:InitialTenuringThreshold=3", "-XX:InitialTenuringThreshold");
         warns("-XX:PretenureSizeThreshold=64k", "-XX:PretenureSizeThreshold");
         warns("-XX:-ParallelRefProcEnabled", "-XX:-ParallelRefProcEnabled");
         warns("-XX:+UseDynamicNumberOfGCThreads", "-XX:\\+UseDynamicNumberOfGCThreads");

@@ -56,8 +56,8 @@ void ThirdPartyHeapArguments::warn_of_ignored_flags(const ThirdPartyHeapPlan& pl
     { FLAG_IS_SET_BY_USER(NewSize) || FLAG_IS_SET_BY_USER(MaxNewSize) || FLAG_IS_SET_BY_USER(OldSize) ||
       FLAG_IS_SET_BY_USER(NewRatio) || FLAG_IS_SET_BY_USER(SurvivorRatio) || FLAG_IS_SET_BY_USER(TargetSurvivorRatio),
                                                          "The size of a generation", "plans that have some take the plugin's option nursery" },
-    { FLAG_IS_SET_BY_USER(MaxTenuringThreshold) || FLAG_IS_SET_BY_USER(InitialTenuringThreshold),
-                                                         "A tenuring threshold",    "what survives a collection is old in plans with generations" },
+    { FLAG_IS_SET_BY_USER(MaxTenuringThreshold),         "-XX:MaxTenuringThreshold", "what survives a collection is old in plans with generations" },
+    { FLAG_IS_SET_BY_USER(InitialTenuringThreshold),     "-XX:InitialTenuringThreshold", "what survives a collection is old in plans with generations" },
     { FLAG_IS_SET_BY_USER(PretenureSizeThreshold),       "-XX:PretenureSizeThreshold", "the plan says where objects go" },
     { FLAG_IS_SET_BY_USER(ParallelRefProcEnabled) && !ParallelRefProcEnabled,
                                                          "-XX:-ParallelRefProcEnabled", "all GC threads process references" },
