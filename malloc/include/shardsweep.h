@@ -53,8 +53,8 @@ void shardsweep_collect(bool force);
 /* As shardsweep_collect, of one heap, which the hook below must not end. */
 void shardsweep_heap_collect(shardsweep_heap *heap, bool force);
 
-/* The hook is called after a bounded number of allocations of each thread, in the thread that allocates; the
- * heartbeat counts these calls. With force it is to free all it can. It may allocate and free, but not end the heap that is
+/* The hook is called after a bounded number of allocations of each thread, and where the system has no memory, in the thread that
+ * allocates; the heartbeat counts these calls. With force it is to free all it can. It may allocate and free, but not end the heap that is
  * allocated from, and must not throw. It is not called in itself. NULL for no hook. When another is set, a call of the one before may
  * not have ended. */
 typedef void (*shardsweep_deferred_free)(bool force, uint64_t heartbeat, void *argument);

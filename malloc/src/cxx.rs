@@ -5,8 +5,8 @@
 //! none, by the functions of the C++ library that the program has; the exception passes through these functions, which
 //! is why the library is built with `panic = "unwind"`. What must not throw leaves that to the C++ library, which can catch.
 //!
-//! A program may replace some of the operators. So, as in the C++ library, only those without anything but a size or an alignment
-//! allocate and free; the others call them by the names that the program, too, uses.
+//! A program may replace some of the operators. So, as in the C++ library, those with more than a size or an alignment call the ones
+//! without it by the names that the program, too, uses. Those which must not throw allocate themselves where these are ours.
 
 use libc::{c_void, size_t};
 use shardsweep_policy::malloc as ours;

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,16 +107,22 @@ static void *free_at_once(void *cell) {
   return NULL;
 }
 
-// By two threads, neither of which is the one that allocated.
-static void twice_at_once(void) {
-  void *kept = allocate(40), *cell = allocate(40);
+// By two threads, of which the one that allocated is one, or none.
+static void at_once(size_t bytes, bool by_owner) {
+  void *kept = allocate(bytes), *cell = allocate(bytes);
   pthread_t threads[2];
-  for (int i = 0; i < 2; i++) {
+  int others = by_owner ? 1 : 2;
+  for (int i = 0; i < others; i++) {
     if (pthread_create(&threads[i], NULL, free_at_once, cell)) _exit(2);
   }
-  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  if (by_owner) free_at_once(cell);
+  for (int i = 0; i < others; i++) pthread_join(threads[i], NULL);
   free(kept);
 }
+
+static void twice_at_once(void) { at_once(40, false); }
+static void large_at_once(void) { at_once(2 << 20, false); }
+static void large_at_once_by_owner(void) { at_once(300000, true); }
 
 enum { SMALLEST = 70000 };
 static void *smallest[SMALLEST];
@@ -266,6 +273,8 @@ static const struct {
              {"twice-then-elsewhere", twice_then_elsewhere, DOUBLE_FREE},
              {"twice-elsewhere", twice_elsewhere, DOUBLE_FREE},
              {"twice-at-once", twice_at_once, DOUBLE_FREE},
+             {"large-at-once", large_at_once, DOUBLE_FREE},
+             {"large-at-once-by-owner", large_at_once_by_owner, DOUBLE_FREE},
              {"twice-delayed", twice_delayed, DOUBLE_FREE},
              {"twice-delayed-by-owner", twice_delayed_by_owner, DOUBLE_FREE},
              {"twice-delayed-first", twice_delayed_first, DOUBLE_FREE},

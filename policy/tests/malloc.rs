@@ -707,6 +707,22 @@ fn the_hook_may_end_heaps_when_all_are_collected() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "its memory does not run out")]
+fn the_hook_frees_all_it_can_where_the_os_has_no_memory() {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    extern "C" fn hook(force: bool, _: u64, _: *mut std::ffi::c_void) {
+        CALLS.fetch_add(force.into(), Relaxed);
+    }
+    alone(|| {
+        malloc::set_deferred_free(Some(hook), std::ptr::null_mut());
+        // There are no more addresses than twice that, and the kernel has some of them.
+        assert!(malloc::aligned_alloc(1 << 46, 1 << 46).is_null());
+        malloc::set_deferred_free(None, std::ptr::null_mut());
+        assert_eq!(CALLS.load(Relaxed), 1);
+    });
+}
+
+#[test]
 fn free_pages_go_back_to_the_os() {
     alone(|| {
         let before = malloc::statistics::statistics().pages_reset;

@@ -62,7 +62,7 @@ fn note(block: &Block, abandoned: bool) {
 }
 
 /// The calling thread, whose default heap this is, has become the owner of a block that was abandoned, by freeing a cell of it. It
-/// keeps the block, unless it has some of the bin, so that what a thread holds that only frees stays bounded. Nor does it
+/// keeps the block, unless it has several of the bin, so that what a thread holds that only frees stays bounded. Nor does it
 /// while the heap is visited, or where the thread has none: it may have ended, and nothing would end a heap that began now.
 pub(crate) fn claimed_by_free(heap: &Heap, block: &'static Block, cell: usize) {
     let has_none = std::ptr::eq(heap, &raw const EMPTY_HEAP);

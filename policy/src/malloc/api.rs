@@ -57,7 +57,7 @@ pub unsafe fn heap_calloc(heap: &Heap, count: usize, size: usize) -> *mut u8 {
     unsafe { zeroed(heap_malloc(heap, bytes), bytes) }
 }
 
-/// Makes the first `bytes` bytes of a cell zero, unless nothing was ever written to it: only one that is a block of its own is known to be
+/// Makes the first `bytes` bytes of a cell zero, unless they are as the OS gave them: only one that is a block of its own is known to be
 /// such. Null stays null.
 ///
 /// # Safety

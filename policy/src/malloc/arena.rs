@@ -111,8 +111,8 @@ impl Arena {
         self.len.load(Acquire).min(MAX_CHUNKS)
     }
 
-    /// A header for a block of `pages` pages at a multiple of `align` pages: `init` is still to be called. None where the
-    /// OS has no memory.
+    /// A block of `pages` pages at a multiple of `align` pages, which has no heap and no owner yet. None where the OS has no
+    /// memory.
     pub fn claim(&self, bin: u8, cell_bytes: usize, pages: usize, align: usize) -> Option<&Block> {
         debug_assert!(pages <= MAX_BLOCK_PAGES);
         let wanted = Wanted {
@@ -283,7 +283,7 @@ impl Arena {
         self.give_pages(chunk, start..touched, touched..end);
     }
 
-    /// Gives pages of a chunk back, of which the latter were never touched. Without a delay the others go back to the OS first: nobody
+    /// Gives pages of a chunk back, of which the latter are as the OS gave them. Without a delay the others go back to the OS first: nobody
     /// has to look for them.
     pub fn give_pages(&self, chunk: &Chunk, dirty: Range<usize>, clean: Range<usize>) {
         let at_once = options::reset_delay() == Some(0) && !dirty.is_empty();

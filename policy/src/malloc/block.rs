@@ -46,7 +46,7 @@ pub struct Block {
     pub(crate) bin: ShownU8,
     /// Calls of the generic path until the block is given back if it is empty; 0 if that is not planned.
     pub(crate) retire: Cell<u8>,
-    /// Whether no page of it was touched before it was claimed.
+    /// Whether all of its pages were as the OS gave them when it was claimed: they read as zero.
     pub(crate) fresh: Cell<bool>,
     pub(crate) cell_bytes: ShownUsize,
     /// The neighbours in its queue.

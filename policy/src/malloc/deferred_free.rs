@@ -15,7 +15,7 @@ static ARGUMENT: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 static CHANGES: AtomicUsize = AtomicUsize::new(0);
 
 /// Has `hook` called with `argument` at each call of the generic path of any heap, which happens after a bounded number of
-/// allocations. Its `heartbeat` counts those calls of the thread; `force` asks it to free all it can. It may
+/// allocations, and where the OS has no memory. Its `heartbeat` counts those calls of the thread; `force` asks it to free all it can. It may
 /// allocate and free, but not end the heap that is allocated from, nor unwind. It is not called again meanwhile, nor while cells
 /// of the thread are being visited. When this returns, another thread may still be in a call of the hook before.
 pub fn set_deferred_free(hook: Option<DeferredFree>, argument: *mut c_void) {

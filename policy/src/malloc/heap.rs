@@ -20,7 +20,7 @@ const RETIRE_CALLS: u8 = 16;
 const EMPTY_PAGES: usize = if secure::ON { 1024 } else { 256 };
 /// After so many milliseconds, half of these are released.
 const EMPTY_TIME: u64 = 10;
-/// How many cells a thread may use again that it freed without a generic call between.
+/// How many cells of a heap a thread may use again that it freed without a generic call of that heap between.
 const SHORT_CELLS: u32 = 512;
 /// Generic calls between looks at the time.
 const CALLS_PER_LOOK: u64 = 64;
@@ -308,9 +308,9 @@ impl Heap {
         Some(block)
     }
 
-    /// A block of the bin with free cells, of what other threads freed, or left: the OS has no memory.
+    /// A block of the bin with free cells, of what the deferred-free hook or other threads freed, or left: the OS has no memory.
     fn without_memory(&self, bin: Bin) -> Option<&'static Block> {
-        self.collect_all();
+        self.collect_for_memory();
         self.find(bin)
             .or_else(|| self.claim(bin))
             .or_else(|| abandoned::adopt_wherever(self, bin))
@@ -494,8 +494,13 @@ impl Heap {
         }
     }
 
-    /// Collects what was freed in every block of the thread's heaps, and releases those that are empty. Where the OS has no
-    /// memory, these may be what is missing.
+    /// Where the OS has no memory: has the deferred-free hook free all it can, and collects all heaps of the thread.
+    pub(crate) fn collect_for_memory(&self) {
+        self.thread().call_deferred_free(true);
+        self.collect_all();
+    }
+
+    /// Collects what was freed in every block of the thread's heaps, and releases those that are empty.
     pub(crate) fn collect_all(&self) {
         thread::heaps(self.thread()).for_each(Heap::collect_blocks);
     }

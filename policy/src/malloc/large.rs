@@ -26,7 +26,7 @@ pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
     let find = |bytes| in_chunk(bytes, align).or_else(|| huge(bytes, align));
     let block = bytes.and_then(|bytes| {
         find(bytes).or_else(|| {
-            heap.collect_all();
+            heap.collect_for_memory();
             find(bytes)
         })
     });

@@ -45,8 +45,12 @@ pub(crate) fn reset_delay() -> std::option::Option<u64> {
     u64::try_from(RESET_DELAY.load(Relaxed)).ok()
 }
 
-/// Sets the options that the environment names. A value that is no number ends the program.
+/// Sets the options that the environment names. A value that is no number ends the program. One that has more rights than who started it
+/// heeds none.
 pub fn read_environment() {
+    if os::has_more_rights() {
+        return;
+    }
     for (name, option) in [
         (c"SHARDSWEEP_RESET_DELAY", Option::ResetDelay),
         (c"SHARDSWEEP_SHOW_STATS", Option::ShowStats),

@@ -186,6 +186,12 @@ pub(crate) fn milliseconds() -> u64 {
     time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
 }
 
+/// Whether the program has more rights than the user who started it, and so does not trust the environment.
+pub(crate) fn has_more_rights() -> bool {
+    // SAFETY: it may be called at any time.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
 /// Writes to standard error, without allocating.
 pub(crate) fn print(text: &[u8]) {
     // SAFETY: the text is readable. What cannot be written is lost.

@@ -5,6 +5,7 @@ use super::arena::ARENA;
 use super::block::Block;
 use super::chunk::{block_of, Chunk};
 use super::{abandoned, cell, large, options, os, secure, thread};
+use crate::config::PAGE_BYTES;
 use crate::thread_free::Pushed;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -50,6 +51,10 @@ fn free_elsewhere(block: &'static Block, cell: usize) {
     }
     if secure::ON {
         secure::check(cell);
+        if block.is_single() {
+            // Its memory goes back at once: of two threads that free it at the same time, the second finds the link of the first.
+            secure::take(block, cell);
+        }
     }
     free_own(block, cell);
 }
@@ -75,7 +80,8 @@ fn free_of_other(block: &'static Block, cell: usize) {
             let unmapped = is_huge(block) && large::unmap_freed(block, cell);
             let is_large = block.is_single() && block.cell_bytes.get() >= RESET_BYTES;
             if !unmapped && is_large && options::reset_delay().is_some() {
-                os::reset(cell, block.cell_bytes.get());
+                // But for its first page, in which it is linked. It begins a page, and fills all of its pages.
+                os::reset(cell + PAGE_BYTES, block.cell_bytes.get() - PAGE_BYTES);
             }
             let heap = block.heap.load(Acquire);
             // SAFETY: a heap stays while a free in one of its blocks is being delayed.

@@ -9,9 +9,10 @@
 //! - One double free is seen later. A cell that another thread has freed in a full block waits on the heap's list of delayed frees, where its
 //!   link may lead into another block: then it looks as if it were in use. A second free puts it on a list of its block, too, by which the link
 //!   changes. That is seen when the owner takes the delayed frees; if the cell was handed out again before, as a list that was overwritten.
-//! - Two frees of a cell at the same time: of two threads that do not own the block, the second finds the link of the first. Where one
-//!   is the owner's, the cell is on two lists, or twice on one. It is seen when it is handed out the second time, when the list is walked,
-//!   or when the block seems empty: each of its cells has to be on a list before its memory goes back.
+//! - Two frees of a cell at the same time: of two threads that do not own the block, the second finds the link of the first. So it is
+//!   where one is the owner's and the block has no other cell. Else the cell is on two lists, or twice on one. It is seen when it is handed
+//!   out the second time, when the list is walked, or when the block seems empty: each of its cells has to be on a list before its memory
+//!   goes back.
 //! - Cells of up to 2 KiB that were never handed out are listed in random order, page by page; of longer ones, one is listed at a time. Freed
 //!   cells are handed out in the order of their list. The block that serves a bin next is a random one of two.
 //! - A page without access ends each block, as long as there are no more than [`MAX_GUARDS`], the header of each chunk, and each
@@ -242,7 +243,8 @@ pub(crate) fn looks_used(block: &Block, address: usize) -> bool {
     next > DelayedFree::END && !block.spans(next)
 }
 
-/// Ends the program unless `address` is that of a cell in use, or 0. It is about to be freed, or made longer.
+/// Ends the program unless `address` is that of a cell in use, or 0. It is about to be freed, or to get another length, or its size is
+/// asked for.
 #[inline(never)]
 pub(crate) fn check(address: usize) {
     if !ON {
@@ -263,10 +265,11 @@ pub(crate) fn check(address: usize) {
     // SAFETY: it is a cell's first word. Of one that is in use another thread may be writing it: its size alone may be asked for.
     let word = unsafe { AtomicUsize::from_ptr(with_exposed_provenance_mut(address)) }.load(Relaxed);
     let next = block.secret.show(word);
-    if next == DelayedFree::END {
+    // That which ends a list, on one of the block's or on the heap's.
+    if next <= DelayedFree::END {
         die(Wrong::DoubleFree, address);
     }
-    if block.may_link(next) {
+    if block.has_cell(next) {
         maybe_free(block, address);
     }
 }
@@ -301,8 +304,7 @@ fn maybe_free(block: &Block, address: usize) {
     }
 }
 
-/// Makes the first word of a cell of another thread's block that is freed a hidden link, and ends the program unless it was a cell in
-/// use. Of two threads that free one at the same time, the second finds the link. To look first would cost a miss of its own: the
+/// Makes the first word of a cell that is freed a hidden link, and ends the program unless it was a cell in use. Of two threads that free one at the same time, the second finds the link. To look first would cost a miss of its own: the
 /// word is in another processor's cache.
 #[inline(always)]
 pub(crate) fn take(block: &Block, cell: usize) {

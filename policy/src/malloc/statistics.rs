@@ -34,7 +34,7 @@ pub struct BinStatistics {
 pub struct Statistics {
     /// By bin; the last is for blocks of one cell.
     pub bins: [BinStatistics; MAX_BINS + 1],
-    /// Chunks mapped.
+    /// Chunks, with those of which only the header is mapped.
     pub chunks: usize,
     /// Pages that are free, but may be held by the OS.
     pub dirty_pages: usize,

@@ -132,7 +132,7 @@ pub(crate) fn new_heap() -> Option<&'static Heap> {
 }
 
 fn map_heap() -> Option<usize> {
-    let start = os::map(HEAP_BYTES, PAGE_BYTES)?;
+    let start = ARENA.map(HEAP_BYTES, PAGE_BYTES)?;
     secure::guard(start + GUARD_BYTES);
     secure::guard(start + HEAP_BYTES);
     Some(start + GUARD_BYTES)
