@@ -16,7 +16,7 @@ PAIRS=100000
 # instructions LIBRARY PAIRS: of the whole program.
 instructions() {
   local said
-  said=$(LD_PRELOAD=$1 valgrind --tool=callgrind --callgrind-out-file="$OUT/malloc/callgrind.out" "$OUT/malloc/pairs" 1 "$2" 2>&1)
+  said=$(LD_PRELOAD=$1 valgrind --tool=callgrind --callgrind-out-file="$OUT/malloc/callgrind.out" "$OUT/malloc/pairs" 1 "$2" 2>&1) || return
   # Without the library the program runs on the C library's.
   [[ $said != *"cannot be preloaded"* ]] || return 1
   sed -n 's/.*Collected : *//p' <<<"$said"

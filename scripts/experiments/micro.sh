@@ -74,7 +74,7 @@ mkdir -p "$work"
 command="PLUGIN=$plugin THREADS='$threads' ROUNDS=$rounds scripts/experiments/micro.sh $what"
 # shellcheck disable=SC2046 # an option, or nothing
 if ! resumes "$work/machine.json" "$OUT/jdk" "$plugin" --command "$command" $(committed "$to") || ! sha256sum --check --status "$work/measured"; then
-  find "$work" -mindepth 1 -maxdepth 1 ! -name 'machine.json*' -exec rm -r {} +
+  find "$work" -mindepth 1 -maxdepth 1 ! -name 'machine.json*' ! -name results -exec rm -r {} +
   begins "$work/machine.json"
   # A copy, as `make lusearch` cleans that folder. A shell of its own, which ends with the lock.
   (

@@ -28,17 +28,18 @@ need_benchmark "$JDK"
 ../experiments/venv.sh
 [[ $PLUGIN == none ]] ||
   OPTIONS+=(-XX:+UseThirdPartyHeap "-XX:ThirdPartyHeapPlugin=$PLUGIN" ${PLAN:+"-XX:ThirdPartyHeapOptions=plan=$PLAN"})
-# Before the results of an earlier run go.
-"$JDK/bin/java" "-Xmx${HEAP}m" "${OPTIONS[@]}" -version >/dev/null || die "the JVM does not start with these options: ${OPTIONS[*]}"
 mkdir -p "$OUT/soak"
 lock_or_die "$TO.lock" "another soak writes to ${TO#"$ROOT"/}: wait for it, or choose another plugin, plan or heap"
-rm -rf "$TO"
-mkdir -p "$TO/classes"
-"$JDK/bin/javac" -cp "$OUT/lusearch.jar" -d "$TO/classes" soak/Soak.java
-
 plugins=("$PLUGIN")
 [[ $PLUGIN != none ]] || plugins=()
-"$OUT/venv/bin/python" -m shardsweep.machine "$TO/machine.json" "$JDK" "${plugins[@]}"
+# Before the results of an earlier run go.
+"$JDK/bin/java" "-Xmx${HEAP}m" "${OPTIONS[@]}" -version >/dev/null || die "the JVM does not start with these options: ${OPTIONS[*]}"
+"$OUT/venv/bin/python" -m shardsweep.machine "$TO.json" "$JDK" "${plugins[@]}"
+rm -rf "$TO"
+mkdir -p "$TO/classes"
+mv "$TO.json" "$TO/machine.json"
+"$JDK/bin/javac" -cp "$OUT/lusearch.jar" -d "$TO/classes" soak/Soak.java
+
 seconds=$(awk "BEGIN { print int($HOURS * 3600) }")
 say "$seconds seconds in $HEAP MiB; results in ${TO#"$ROOT"/}"
 "$JDK/bin/java" "-Xmx${HEAP}m" "${OPTIONS[@]}" "-XX:ErrorFile=$TO/hs_err" "-Xlog:gc:file=$TO/gc.log" -cp "$OUT/lusearch.jar:$TO/classes" \

@@ -246,13 +246,15 @@ def verdict_of(ratio: Interval) -> str:
 
 
 def apart(own: tuple[float, float], *others: tuple[float, float]) -> str:
-    """Whether something is less or more than each of some others, by the ends of their intervals, or undecided; too few where
-    one of the ends is missing."""
-    if np.isnan([own, *others]).any():
+    """Whether something is less or more than each of some others, by the ends of their intervals, or undecided. An interval
+    that one end is missing of is open there; too few where one has no end."""
+    ends = np.array([own, *others], dtype=float)
+    if np.isnan(ends).all(axis=1).any():
         return TOO_FEW
-    if own[1] < min(low for low, _ in others):
+    lows, highs = np.where(np.isnan(ends), (-math.inf, math.inf), ends).T
+    if highs[0] < lows[1:].min():
         return "less"
-    return "more" if own[0] > max(high for _, high in others) else UNDECIDED
+    return "more" if lows[0] > highs[1:].max() else UNDECIDED
 
 
 def quotient(value: Interval, baseline: Interval) -> Interval:
@@ -362,6 +364,12 @@ def median_minheap(searches: pd.Series) -> float:
     median."""
     middle = searches.astype(float).fillna(math.inf).median()
     return middle if math.isfinite(middle) else math.nan
+
+
+def with_minheap(searches: pd.DataFrame) -> pd.DataFrame:
+    """The searches that found a minheap, of the points that have one by `median_minheap`."""
+    medians = searches.groupby(MINHEAP_POINT, dropna=False)["value"].transform(median_minheap)
+    return searches[medians.notna() & searches["value"].notna()]
 
 
 def compare_runs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:

@@ -109,6 +109,11 @@ class Calibration:
             cells += [_texts(middle, theirs), _factors(runs, theirs)]
         return tables.lines(columns, [list(row) for row in zip(*cells, strict=True)])
 
+    @property
+    def margin(self) -> str:
+        """By what part a row may differ, as text."""
+        return tables.percent(MARGIN)
+
     def beyond(self, benchmark: str, variant: str) -> list[str]:
         """The rows in which some run differs from DaCapo's by more than the margin, in objects or in bytes."""
         theirs = published.allocations(benchmark)

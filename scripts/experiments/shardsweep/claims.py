@@ -59,7 +59,8 @@ class Source:
         at it: where they differ, those that are not fresh are named."""
         states = {}
         for build, commit in self.measured:
-            states.setdefault(self._state(build, commit), set()).add(build)
+            state = freshness.state_of_runs(commit, self.checkouts, self.code, frozenset([build]))
+            states.setdefault(state, set()).add(build)
         whole = freshness.origin(
             {commit for _, commit in self.measured},
             self.processors,
@@ -67,15 +68,6 @@ class Source:
             frozenset(build for build, _ in self.measured),
         )
         return dataclasses.replace(whole, state=_told(states) or whole.state)
-
-    def _state(self, build: str, commit: str) -> str:
-        """Whether both the build and the checkouts that have run it are fresh."""
-        of = self.code, frozenset([build])
-        if not self.checkouts:
-            return freshness.state(commit, *of)
-        states = {freshness.state(each, *of, freshness.OF_CHECKOUT) for each in self.checkouts}
-        states.add(freshness.state(commit, *of, freshness.OF_BUILD))
-        return states.pop() if len(states) == 1 else freshness.STALE
 
 
 def _told(states: dict[str, set[str]]) -> str:

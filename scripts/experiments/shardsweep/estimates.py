@@ -158,7 +158,9 @@ class DataSet:
 
     def rows(self, claim: Claim, metric: str) -> pd.DataFrame:
         """The rows of a claim's cells with that metric, of all builds."""
-        chosen = self.cells(claim, self.minheaps if metric == "minheap" else self.timed)
+        if metric == "minheap":
+            return analysis.with_minheap(self.cells(claim, self.minheaps))
+        chosen = self.cells(claim, self.timed)
         return chosen[chosen["metric"] == metric].dropna(subset=["value"])
 
     def told_by(self, claim: Claim) -> pd.DataFrame:

@@ -95,7 +95,7 @@ def minheap(table: pd.DataFrame) -> list[Figure]:
             x = [int(threads) for threads in points.index]
             marks = [slow.get((benchmark, build, threads), "") for threads in x]
             series.append(Series(build, x, *(_floats(points[each]) for each in ("value", "low", "high")), marks=marks))
-            found_heaps = group.dropna(subset=["value"])
+            found_heaps = analysis.with_minheap(group)
             line = analysis.least_squares(found_heaps["threads"], found_heaps["value"])
             if line and not line.is_curve:
                 ends = [x[0], x[-1]]

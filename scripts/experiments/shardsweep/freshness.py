@@ -3,13 +3,13 @@
 
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from shardsweep import catalog, machine
+from shardsweep import catalog, inputs, machine
 from shardsweep.files import read_checked, read_json
 from shardsweep.record import RESULTS
 
@@ -36,10 +36,12 @@ _CARGO = ("Cargo.toml", "Cargo.lock")
 # Of policy/src, what the malloc is made of.
 POLICY_OF_MALLOC = ("config", "lib", "marks", "pages", "prefetch", "size_class", "sync", *ONLY_MALLOC)
 # The programs, and how they are run; and all but these.
-_RUN, _NOT_RUN = (
-    tuple(f":({kind}){path}" for path in ("benchmarks/**", "configs/*.yml", "scripts/experiments/shardsweep/launch.py"))
-    for kind in ("glob", "exclude,glob")
+_RUNNING = (
+    "benchmarks/**",
+    "configs/*.yml",
+    *(f"scripts/experiments/shardsweep/{file.name}" for file in inputs.MEASURING),
 )
+_RUN, _NOT_RUN = (tuple(f":({kind}){path}" for path in _RUNNING) for kind in ("glob", "exclude,glob"))
 # What results depend on, by what was measured: a commit that differs from the checkout in one of these has other code.
 # Presets are not among them: a data set has the grid that it was measured by.
 _OF_COLLECTORS = (
@@ -75,12 +77,14 @@ CODE = {
     MINHEAPS: _OF_COLLECTORS,
     PROGRAMS: _OF_COLLECTORS,
     MALLOC: _OF_MALLOC,
-    SOAK: (*_OF_COLLECTORS, "scripts/testing/soak"),
-    JCSTRESS: (*_OF_COLLECTORS, "scripts/testing/jcstress"),
+    SOAK: _OF_COLLECTORS,
+    JCSTRESS: _OF_COLLECTORS,
     STRESS: _OF_COLLECTORS,
 }
-# Of which the exceptions of `Unmeasured` hold.
-_IN_LEAST_HEAPS = (MINHEAPS, STRESS)
+# What is run there beside the programs, or in place of them.
+_OWN_PROGRAMS = {SOAK: ("scripts/testing/soak",), JCSTRESS: ("scripts/testing/jcstress",)}
+# Of which the exceptions of `Unmeasured` hold. Other programs run in multiples of their minheaps.
+_IN_LEAST_HEAPS = (MINHEAPS, PROGRAMS, STRESS)
 _OF_OTHER_PROGRAMS = (PROGRAMS, SOAK, JCSTRESS, STRESS)
 # A build is of one commit, and the checkout that has run it of another: each says something of a part of the code.
 WHOLE, OF_BUILD, OF_CHECKOUT = "whole", "of the build", "of the checkout"
@@ -148,7 +152,9 @@ def recorded_origin(file: Path, of: str = COLLECTORS, builds: frozenset[str] | N
     does not say."""
     facts = read_json(file, "restore it") if file.is_file() else {}
     on = {"processor": UNKNOWN, **facts.get("machine", {})}
-    return origin([facts.get("revision", UNKNOWN)], [machine.processor(on)], of, builds)
+    commit, checkout = facts.get("revision", UNKNOWN), facts.get("checkout")
+    whole = origin([commit], [machine.processor(on)], of, builds)
+    return replace(whole, state=state_of_runs(commit, [checkout] if checkout else [], of, builds))
 
 
 def shown(revision: str) -> str:
@@ -171,12 +177,21 @@ def state(commit: str, of: str = COLLECTORS, builds: frozenset[str] | None = Non
     return STALE if since is None or set(since.split()) - without else FRESH
 
 
+def state_of_runs(commit: str, checkouts: Iterable[str], of: str, builds: frozenset[str] | None) -> str:
+    """Whether both a build of that commit and the checkouts that have run it are `fresh`. Where none was recorded, the commit
+    of the build is that of the programs too."""
+    states = {state(each, of, builds, OF_CHECKOUT) for each in checkouts}
+    states.add(state(commit, of, builds, OF_BUILD if states else WHOLE))
+    return states.pop() if len(states) == 1 else STALE
+
+
 def _paths(of: str, builds: frozenset[str] | None, part: str) -> tuple[str, ...]:
     """What results of some builds depend on, or that part of it."""
+    own = _OWN_PROGRAMS.get(of, ())
     if part == OF_CHECKOUT:
-        return (*_RUN, *_NO_CODE)
+        return (*_RUN, *own, *_NO_CODE)
     has_plugin = of == MALLOC or not builds or any(not build.startswith(_HOTSPOT) for build in builds)
-    return (*CODE[of], *(() if has_plugin else _NO_PLUGIN), *(_NOT_RUN if part == OF_BUILD else ()))
+    return (*CODE[of], *(() if has_plugin else _NO_PLUGIN), *(_NOT_RUN if part == OF_BUILD else own))
 
 
 def _git(*command: str, paths: tuple[str, ...]) -> str | None:

@@ -14,15 +14,17 @@ FILE = "inputs.json"
 GRID = "grid"
 # What runs the benchmark and reads what it says.
 MEASURING = [Path(__file__).with_name(f"{name}.py") for name in ("launch", "logs", "minheap", "point", "probe")]
+# The versions of what they use.
+PACKAGES = Path(__file__).parents[1] / "requirements.lock"
 REMEDY = "choose another folder with --out, or remove it"
 
 
 def of(wanted: Grid) -> dict[str, str]:
-    """The grid, the variables of mmtk-core and of our libraries, and digests of the code that measures, of the configurations
-    and of each JVM, plugin and jar that it uses."""
+    """The grid, the variables of mmtk-core and of our libraries, and digests of the code that measures, of its packages, of the
+    configurations and of each JVM, plugin and jar that it uses."""
     files = {file for build in catalog.choose(wanted.builds()) for file in build.files}
     files |= {catalog.jar(experiment.suite) for experiment in wanted.experiments().values()}
-    files |= {*catalog.CONFIGS.glob("*.yml"), *MEASURING}
+    files |= {*catalog.CONFIGS.glob("*.yml"), *MEASURING, PACKAGES}
     digests = {str(file): machine.digest(file) for file in sorted(files)}
     return {GRID: hashlib.sha256(grid.dump(wanted).encode()).hexdigest(), **probe.settings(), **digests}
 

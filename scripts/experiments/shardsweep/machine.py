@@ -88,8 +88,9 @@ def record_here(
     committed: bool = False,
 ) -> None:
     """Writes this machine, the command if it is told, and the commit of what is measured as JSON: of the plugins of a JDK, or
-    else of its JVM, which has its own line; without a JDK the commit that is checked out. Raises UserError where plugins and
-    JVM are not of one code, or they and the checkout are to be of code that a commit has and are not."""
+    else of its JVM. That and the checkout, of which the programs are, have lines of their own. Without a JDK it is the commit
+    that is checked out. Raises UserError where plugins and JVM are not of one code, or they and the checkout are to be of code
+    that a commit has and are not."""
     of_jvm = catalog.revisions(jdk, None)[1] if jdk else None
     checkout = revision()
     measured = _of_plugins(jdk, plugins, of_jvm) or of_jvm or checkout
@@ -97,6 +98,8 @@ def record_here(
         for what, of in (("what is measured", measured), ("the JVM", of_jvm), ("the checkout", checkout)):
             check_committed(what, of)
     facts = {"machine": host(), "revision": measured}
+    if jdk:
+        facts["checkout"] = checkout
     if of_jvm:
         facts["jvm"] = of_jvm
     if command:

@@ -57,8 +57,8 @@ def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
     """The minheaps of each benchmark, a plot for each number of threads."""
     searches = thresholds.minheaps(table)
     runs, marks = thresholds.points(table), thresholds.marks(table)
-    known = searches.groupby(analysis.MINHEAP_POINT, dropna=False)["value"].transform(analysis.median_minheap)
-    searches = searches[known.notna()]
+    medians = searches.groupby(analysis.MINHEAP_POINT, dropna=False)["value"].transform(analysis.median_minheap)
+    searches = searches[medians.notna()]
     for benchmark, of_benchmark in searches.groupby("benchmark", sort=False):
         panels = [
             _minheap(group, runs, marks, f"Minheap, {figures.threads_named(threads)}")

@@ -106,7 +106,7 @@ def _trial_rows(keys: dict, tried: list[tuple[int, Outcome]]) -> list[dict]:
     """How many runs passed, failed and took too long in each heap size, of those that say anything about memory."""
     kinds = (
         (thresholds.PASSED, {Outcome.PASSED}),
-        (thresholds.FAILED, minheap.TOO_SMALL - {Outcome.TIMEOUT}),
+        (thresholds.TOO_SMALL, minheap.TOO_SMALL - {Outcome.TIMEOUT}),
         (thresholds.TIMED_OUT, {Outcome.TIMEOUT}),
     )
     return [

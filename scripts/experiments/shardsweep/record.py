@@ -14,7 +14,7 @@ from shardsweep.files import replaced, write_whole
 
 RESULTS = catalog.ROOT / "results"
 # Folders of `results/` whose files are of other forms.
-RESERVED = ("archive", "calibration", "malloc", "micro", "soak")
+RESERVED = ("archive", "calibration", "jcstress", "malloc", "micro", "soak", "stress")
 
 
 def record(name: str, folders: list[Path], results: Path = RESULTS) -> Path:
@@ -127,6 +127,8 @@ def _check_alike(facts: list[dict]) -> None:
             found.setdefault("processors", set()).add(machine.exact_processor(each))
             found.setdefault("numbers of processors", set()).add(str(each.get("processors", "unknown")))
             found.setdefault("modes of huge pages", set()).add(each.get("huge pages", "unknown"))
+        running = one.get("packages", {}).get("running-ng", "unknown")
+        found.setdefault("versions of running-ng", set()).add(running)
         found.setdefault("java", set()).add(" ".join(one["java"].split()))
         settings = (f"{name}={value}" for name, value in one.get("settings", {}).items())
         found.setdefault("settings", set()).add(" ".join(settings) or "none")

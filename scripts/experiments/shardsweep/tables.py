@@ -119,7 +119,7 @@ def regressions(table: pd.DataFrame) -> list[Table]:
     """Slope and intercept of each build with standard errors, R², and whether it is a line, where that was tested; of
     lusearch with the published ones."""
     theirs = {(row.section, row.build): row for row in published.regressions().itertuples()}
-    rows = thresholds.minheaps(table)
+    rows = analysis.with_minheap(thresholds.minheaps(table))
     lines = analysis.lines(rows, ["benchmark", "build"], "threads", "value")
     slow = thresholds.marks(table)
     found = []

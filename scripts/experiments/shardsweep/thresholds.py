@@ -55,7 +55,7 @@ def _heap(heaps: tuple[int, ...], passed: tuple[int, ...], failed: tuple[int, ..
 
 
 # How the runs of a heap size ended, as metrics of the result table.
-TRIALS = PASSED, FAILED, TIMED_OUT = "trial.passed", "trial.failed", "trial.timeout"
+TRIALS = PASSED, TOO_SMALL, TIMED_OUT = "trial.passed", "trial.too-small", "trial.timeout"
 
 # What marks a minheap of a search whose next smaller heap was not too small as such, or around which runs took too long.
 SLOW = {"minheap.by-timeout": "*", "minheap.by-overhead": "+", TIMED_OUT: "†"}
@@ -77,7 +77,7 @@ def points(table: pd.DataFrame) -> dict[tuple[str, str, int], Runs]:
     for key, group in trials.groupby(MINHEAP_POINT, sort=False, dropna=False):
         counts = group.pivot_table(index="heap", columns="metric", values="value", aggfunc="sum")
         counts = counts.reindex(columns=kinds).fillna(0).astype(int)
-        failed = counts[FAILED] + counts[TIMED_OUT]
+        failed = counts[TOO_SMALL] + counts[TIMED_OUT]
         benchmark, build, threads = key
         point = (benchmark, build, thread_key(threads))
         if point in minheaps_of and can_be_found(counts[PASSED], failed):

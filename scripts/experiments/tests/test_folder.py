@@ -138,7 +138,7 @@ def test_a_dry_run_refuses_the_folder_of_another_grid_and_writes_nothing(tmp_pat
 @pytest.mark.parametrize("name", ["MMTK_THREADS", "SHARDSWEEP_RESET_DELAY"])
 def test_results_depend_on_configurations_and_on_the_variables_that_runs_get(tmp_path, wanted, monkeypatch, name):
     before = inputs.of(wanted)
-    assert {str(file) for file in (Path(logs.__file__), Path(probe.__file__))} < set(before)
+    assert {str(file) for file in (Path(logs.__file__), Path(probe.__file__), inputs.PACKAGES)} < set(before)
     assert {str(file) for file in catalog.CONFIGS.glob("*.yml")} < set(before)
     sweep.prepare(tmp_path / "out", wanted)
     monkeypatch.setenv(name, "1")
@@ -194,6 +194,7 @@ def test_what_is_of_several_plugins_is_of_their_commit(home, tmp_path):
 
     (home / "lib" / "server" / "libjvm.json").write_text(json.dumps({"source_revision": "later"}))
     assert record(one="new", two="new") == "new"
+    assert json.loads((tmp_path / "machine.json").read_text())["checkout"] == machine.revision()
     with pytest.raises(UserError, match="plugins are of several commits, one of new, two of old: make plugins"):
         record(one="new", two="old")
     # A name with a slash is a path, as for the JVM.

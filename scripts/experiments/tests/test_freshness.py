@@ -75,8 +75,10 @@ def test_commits_that_nothing_measured_runs_make_no_result_stale(repository):
     assert states == ["fresh", *["stale"] * len(others)], "lusearch does not run it"
     repository.listed[:] = [freshness.Unmeasured(commit=other, why="before an OutOfMemoryError", but_for_minheaps=True)]
     freshness.state.cache_clear()
-    states = [repository.state(measured, of) for of in (COLLECTORS, MINHEAPS, freshness.STRESS, PROGRAMS)]
-    assert states == ["fresh", "stale", "stale", "fresh"], "what runs in a heap that is large enough does not run it"
+    states = [repository.state(measured, of) for of in (COLLECTORS, SOAK, MINHEAPS, freshness.STRESS, PROGRAMS)]
+    assert states == ["fresh", "fresh", "stale", "stale", "stale"], (
+        "what runs in a heap that is large enough does not run it"
+    )
     repository.commit("policy/notes.md")
     assert repository.state(measured) == "fresh"
     repository.write("policy/measured.rs", "not committed")
@@ -117,6 +119,7 @@ def test_commits_that_nothing_measured_runs_make_no_result_stale(repository):
         ("scripts/building/mimalloc.sh", {MALLOC}),
         ("scripts/building/rivals.sh", {MALLOC}),
         ("scripts/experiments/shardsweep/launch.py", OF_COLLECTORS),
+        ("scripts/experiments/shardsweep/logs.py", OF_COLLECTORS),
         ("scripts/experiments/shardsweep/report.py", set()),
         ("scripts/testing/soak/Soak.java", {SOAK}),
         ("scripts/testing/jcstress/pom.xml", {JCSTRESS}),
@@ -219,6 +222,23 @@ def test_where_nothing_was_recorded_all_is_unknown(repository, tmp_path):
     file.write_text(json.dumps({"machine": {"processor": "Fast 1"}, "revision": measured}))
     assert freshness.recorded_origin(file, MALLOC) == freshness.Origin(measured[:7], "Fast 1", "fresh")
     assert freshness.origin([measured, "unknown"], []).state == "stale"
+
+
+def test_what_a_script_measured_is_of_a_build_and_of_the_checkout(repository, tmp_path):
+    built = repository.commit("policy/measured.rs")
+    ran = repository.commit("scripts/testing/soak/Soak.java")
+    file = tmp_path / "machine.json"
+    for checkout, state in ((ran, "fresh"), (built, "stale")):
+        file.write_text(json.dumps({"revision": built, "checkout": checkout}))
+        assert freshness.recorded_origin(file, SOAK).state == state
+    file.write_text(json.dumps({"revision": built}))
+    assert freshness.recorded_origin(file, SOAK).state == "stale", (
+        "where it is not known, the programs are of the build's commit"
+    )
+    repository.commit("policy/another.rs")
+    freshness.state.cache_clear()
+    file.write_text(json.dumps({"revision": built, "checkout": ran}))
+    assert freshness.recorded_origin(file, SOAK).state == "stale"
 
 
 def test_a_commit_is_recorded_with_all_its_digits_and_whether_something_was_changed(repository):

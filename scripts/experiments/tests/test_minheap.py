@@ -144,7 +144,7 @@ def test_the_trials_of_a_point_are_rows_by_heap_size(tmp_path, monkeypatch, name
     assert len(set(numbers)) == len(numbers) and notes == []
     counts = {(row["heap"], row["metric"]): row["value"] for row in rows if row["metric"].startswith("trial.")}
     # The search tries 7 MiB once, the trials six times, of which two pass.
-    lost, other = ("trial.timeout", "trial.failed") if name == "timeout" else ("trial.failed", "trial.timeout")
+    lost, other = ("trial.timeout", "trial.too-small") if name == "timeout" else ("trial.too-small", "trial.timeout")
     assert (counts[7, "trial.passed"], counts[7, lost], counts[7, other]) == (3, 4, 0)
     assert (counts[6, "trial.passed"], counts[6, lost], counts[6, other]) == (0, 8, 0)
     assert (counts[8, "trial.passed"], counts[8, lost], counts[8, other]) == (7, 0, 0)

@@ -118,7 +118,7 @@ def tried(build, passed, failed):
     """The rows of a minheap around which runs were repeated: how many passed and failed in each heap size."""
     counts = [
         row(metric, value, build, heap, iteration=0)
-        for metric, values in (("trial.passed", passed), ("trial.failed", failed))
+        for metric, values in (("trial.passed", passed), ("trial.too-small", failed))
         for heap, value in values.items()
     ]
     return [row("minheap", float(min(passed)), build, None, iteration=0), *counts]

@@ -156,6 +156,7 @@ def test_an_interruption_leaves_the_data_set_as_it_was(tmp_path, monkeypatch):
             "different configurations base.yml, ab and cd",
         ),
         ({"jars": {"ours": "ab"}}, {"jars": {"ours": "cd"}}, "different jars of suite ours, ab and cd"),
+        ({"packages": {"running-ng": "1"}}, {"packages": {"running-ng": "2"}}, "different versions of running-ng, 1 and 2"),
         (
             {"builds": {"ms-64k": {"revision": "abc"}}}, {"builds": {"ms-64k": {"revision": "def"}}},
             "different revisions of ms-64k, abc and def",

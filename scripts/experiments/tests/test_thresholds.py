@@ -71,7 +71,7 @@ def row(metric, value, heap=None, build="ms-64k"):
 
 
 def trial(heap, passed, failed, build="ms-64k"):
-    return [row("trial.passed", passed, heap, build), row("trial.failed", failed, heap, build)]
+    return [row("trial.passed", passed, heap, build), row("trial.too-small", failed, heap, build)]
 
 
 def test_estimates_have_a_table_with_repeats_pooled_and_time_outs_marked():
