@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
-/// Collections that a thread waits for before it gives up because the last has left no page free. In a heap that is nearly full, more
+/// Collections that a thread waits for before it gives up because the last has left too little for what it asks for. In a heap that is nearly full, more
 /// than one passes until a thread gets what others have not taken.
 const MOST_IN_VAIN: usize = 8;
 

@@ -107,7 +107,7 @@ impl<VM: VMBinding> MarkSweepSpace<VM> {
         self.shared.purger.wake();
     }
 
-    /// Returns to the OS now what the last collection has freed.
+    /// Returns to the OS now what the last collection has freed, but for what may stay.
     pub(super) fn purge(&self) {
         self.shared.purger.finish();
     }

@@ -28,7 +28,8 @@
 //!
 //! Only charged pages count as used, in the page resource's accounting; a chunk counts nothing. Those that were
 //! taken together go back to the map of chunks when all of their pages are free and clean. As with every space, mmtk adds its estimate of
-//! the side metadata for them. Charging is what polls for a collection, and it happens only if the heap has room. Before collections can
+//! the side metadata for them. Charging is what polls for a collection, and it happens only if the heap has room. Where objects are marked
+//! concurrently, the use of cells on pages that are charged polls too. Before collections can
 //! run, and for a thread that cannot wait for one, charged pages may exceed the heap's size.
 //!
 //! ## A collection
@@ -38,7 +39,7 @@
 //! | Prepare | packets for some chunks each clear the mark bits |
 //! | Closure | objects are marked |
 //! | Release | the global packet empties the pools; then, in any order, one packet a mutator empties its lists, and packets for some chunks each find what is live |
-//! | after the pause | a thread of its own, the purger, returns pages that are not charged to the OS, until the next collection begins |
+//! | after the pause | a thread of its own, the purger, returns pages that are not charged to the OS, until the next pause begins |
 //!
 //! Debug builds check the whole heap before marks are cleared, after marking, and at the end.
 

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 const BUSY: Duration = Duration::from_micros(500);
 
 /// Time before a batch where no processor is idle, and from one look at a busy heap to the next. To return a batch and to
-/// fault it in again takes some 1 ms, of which this makes 1 % of a processor's time. A heap that comes to hold more than it may is
-/// looked at at once.
+/// fault it in again takes some 1 ms, of which this makes 1 % of a processor's time. While there is
+/// something left to purge, a heap that comes to hold more than it may is looked at at once.
 const DELAY: Duration = Duration::from_millis(100);
 
 /// How many times the time between the last two collections passes before the next one is overdue. Until then, mutators that

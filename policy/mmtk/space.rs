@@ -32,7 +32,7 @@ use std::time::Instant;
 
 const PAGES_IN_HUGE_PAGE: usize = HUGE_PAGE_BYTES / PAGE_BYTES;
 
-/// A thread charges at most one part in so many of its share of what is free.
+/// A thread charges at most one part in so many of its share of what is free, unless it needs more.
 const SHARE_FRACTION: usize = 16;
 
 /// Threads share blocks when free pages, and the pages that free cells make, are together fewer than this for each of them: about a page

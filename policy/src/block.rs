@@ -8,9 +8,10 @@
 //! - A *survivor* is what a collection has left: a run of pages with live cells, all of them open. Its dead
 //!   cells are found cell by cell, from the front on.
 //!
-//! Everything but the link, and `dirty`, is used by the block's owner alone (a thread, or the collector while all threads are
-//! stopped); the fields are relaxed atomics, which cost what plain ones do, because statistics may look at them at
-//! any time. Ownership passes through a [`Stack`](crate::stack::Stack) or through the bitmaps of free pages, which
+//! Everything but the link, and `dirty`, is written by the block's owner alone: a thread, or the collector while all threads are
+//! stopped. The fields are relaxed atomics, which cost what plain ones do, because others may look at them at any time: statistics,
+//! a thread that looks for the object of an address, or one that looks whether a block of its own from before a collection is still
+//! there. Ownership passes through a [`Stack`](crate::stack::Stack) or through the bitmaps of free pages, which
 //! order the accesses.
 
 use crate::config::{Accounting, Config, LOG_PAGE_BYTES, PAGE_BYTES};

@@ -62,7 +62,7 @@
 //! | slow path, [`Sharing::Shared`] | gets 512 bytes of cells | keeps no block | gets the rest of the cells back | other threads find the block |
 //! | thread exit ([`Local::abandon`]) | emptied | emptied | gets back what was left, loses pages that are not open | gets all blocks of the thread |
 //! | marking ([`Heap::mark`]) | - | - | - | pages with a marked cell are noted |
-//! | [`Local::release`] | emptied | emptied | - | - |
+//! | [`Local::release`] | emptied | emptied; those that each bin had are kept in mind | - | - |
 //! | [`Heap::begin_release`] | - | - | - | pools emptied; in a partial collection those of abandoned and of growing blocks alone |
 //! | [`Heap::release_chunks`] | - | - | dead ones vanish, others are cut to their live pages | dead pages become free and dirty, pools filled |
 //! | [`Heap::purge`], while threads run | - | - | - | free dirty pages return to the OS, whole huge pages first |

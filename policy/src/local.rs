@@ -26,8 +26,8 @@ pub enum Refill {
         /// More would stay unused. Where the heap is far from full, to charge that many saves calls.
         most: NonZeroUsize,
     },
-    /// Add this many adjacent chunks to the heap and call again. If there is no address space left, this is to be
-    /// taken as running out of memory.
+    /// Add this many adjacent chunks to the heap and call again. If there is no address space left, collect; where that
+    /// does not help, memory has run out.
     Chunks(usize),
 }
 

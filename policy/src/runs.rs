@@ -155,7 +155,8 @@ pub(crate) struct Run {
 
 impl<C: Config> Heap<C> {
     /// Claims a run of `least` to `most` pages that lies in one chunk and begins at a multiple of `align` pages, which
-    /// is the same for all runs of that length. None if a chunk has to be added.
+    /// is the same for all runs of that length. None if a chunk has to be added; also where another thread holds the pages
+    /// for a moment.
     pub(crate) fn claim(&self, least: usize, most: usize, align: usize) -> Option<Run> {
         let Some(back) = &self.huge_pages else {
             return self.claim_from([Source::Dirty, Source::Any], least, most, align);

@@ -381,7 +381,8 @@ typedef struct ThirdPartyHeapPluginTable {
   /* What counts against the heap size: used_bytes, and what the plan sets aside for copying. */
   uint64_t (*reserved_bytes)(void);
 
-  /* Gives back to the OS now what the last collection has freed. Touches no object: safepoints need not wait for the caller. */
+  /* Gives back to the OS now what the last collection has freed, but for what may stay. Touches no object: safepoints need not wait
+   * for the caller. */
   void (*purge)(void);
 
   /* Whether the thread's free lists are to stay empty, so that the VM calls alloc for each object. By the mutator's thread. */
