@@ -16,6 +16,9 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{fence, AtomicPtr, AtomicU64, AtomicUsize};
 
+/// Attempts to get pages while others hold free ones. It is bounded, as a thread may be stopped in the middle of that.
+const PATIENCE: usize = 100;
+
 /// 512 GiB.
 const MAX_CHUNKS: usize = 1 << 17;
 
@@ -73,6 +76,8 @@ pub(crate) struct Arena {
     pub abandoned: [AtomicUsize; MAX_BINS],
     /// Chunks that are unmapped but for their header.
     parked: AtomicUsize,
+    /// Threads that hold free pages for a moment, to return them to the OS or to unmap them.
+    holders: AtomicUsize,
     /// The chunk at which the next search for an abandoned block begins.
     pub adopt_from: AtomicUsize,
     pub counters: Counters,
@@ -86,6 +91,7 @@ pub(crate) static ARENA: Arena = Arena {
     reset_at: AtomicU64::new(0),
     abandoned: [const { AtomicUsize::new(0) }; MAX_BINS],
     parked: AtomicUsize::new(0),
+    holders: AtomicUsize::new(0),
     adopt_from: AtomicUsize::new(0),
     counters: Counters {
         bins: [const { BinCounters::NONE }; MAX_BINS + 1],
@@ -228,21 +234,50 @@ impl Arena {
     /// Unmaps the pages of all chunks that have no block. The headers stay, as other threads may be looking at them.
     fn park(&self) {
         for chunk in (0..self.len()).filter_map(|index| self.chunk(index)) {
-            if self
-                .claim_exactly(chunk, HEADER_PAGES..CHUNK_PAGES)
-                .is_some()
-            {
-                let (start, bytes) = chunk.block_pages();
-                if os::unmap(start, bytes) {
-                    chunk.guards.forget();
-                    chunk.parked.store(true, Release);
-                    self.parked.fetch_add(1, Relaxed);
-                } else {
-                    // To unmap what lies in the midst of a mapping takes another one.
-                    self.give_pages(chunk, HEADER_PAGES..CHUNK_PAGES, 0..0);
-                }
-            }
+            self.holding(|| self.park_chunk(chunk));
         }
+    }
+
+    fn park_chunk(&self, chunk: &Chunk) {
+        let pages = HEADER_PAGES..CHUNK_PAGES;
+        if self.claim_exactly(chunk, pages.clone()).is_none() {
+            return;
+        }
+        let (start, bytes) = chunk.block_pages();
+        if os::unmap(start, bytes) {
+            chunk.guards.forget();
+            chunk.parked.store(true, Release);
+            self.parked.fetch_add(1, Relaxed);
+        } else {
+            // To unmap what lies in the midst of a mapping takes another one.
+            self.give_pages(chunk, pages, 0..0);
+        }
+    }
+
+    /// Does what claims free pages, and gives them back or parks them before it ends.
+    fn holding<T>(&self, action: impl FnOnce() -> T) -> T {
+        self.holders.fetch_add(1, AcqRel);
+        let done = action();
+        self.holders.fetch_sub(1, AcqRel);
+        done
+    }
+
+    /// What `attempt` finds, where there is no memory but what other threads may hold for a moment.
+    pub fn patiently<T>(&self, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+        for _ in 0..PATIENCE {
+            let is_held = self.holders.load(Acquire) != 0;
+            let found = attempt();
+            if found.is_some() || !is_held && self.holders.load(Acquire) == 0 {
+                return found;
+            }
+            std::thread::yield_now();
+        }
+        None
+    }
+
+    /// In the child of a fork: the other threads are not there.
+    pub fn forget_holders(&self) {
+        self.holders.store(0, Relaxed);
     }
 
     /// Maps the pages of a parked chunk again, all of which the caller has claimed then.
@@ -374,23 +409,49 @@ impl Arena {
         let mut is_all = true;
         for chunk in (0..self.len()).filter_map(|index| self.chunk(index)) {
             for run in runs(&chunk.pages.dirty_pages()) {
-                let Some(dirty) = self.claim_exactly(chunk, run.clone()) else {
-                    is_all = false;
-                    continue;
-                };
-                let reset = self.reset_claimed(chunk, run.clone(), dirty);
-                if !reset {
-                    self.dirty_pages.fetch_add(run.len(), Relaxed);
-                }
-                chunk.pages.give(run, !reset);
-                self.note_room(chunk);
+                is_all &= self.holding(|| self.reset_run(chunk, run));
             }
         }
         is_all
     }
 
+    /// Gives free pages of a chunk back to the OS, of which some are dirty. False if they are not free.
+    fn reset_run(&self, chunk: &Chunk, run: Range<usize>) -> bool {
+        let Some(dirty) = self.claim_exactly(chunk, run.clone()) else {
+            return false;
+        };
+        let reset = self.reset_claimed(chunk, run.clone(), dirty);
+        if !reset {
+            self.dirty_pages.fetch_add(run.len(), Relaxed);
+        }
+        chunk.pages.give(run, !reset);
+        self.note_room(chunk);
+        true
+    }
+
     /// Pages that are free, but may be held by the OS.
     pub fn dirty_pages(&self) -> usize {
         self.dirty_pages.load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_hold_for_a_moment_is_waited_for() {
+        let tries = |least| {
+            let mut tries = 0;
+            let found = ARENA.patiently(|| {
+                tries += 1;
+                (tries >= least).then_some(())
+            });
+            (found.is_some(), tries)
+        };
+        assert_eq!(ARENA.holding(|| tries(7)), (true, 7));
+        assert_eq!(ARENA.holding(|| tries(usize::MAX)), (false, PATIENCE));
+        ARENA.forget_holders();
+        assert_eq!(tries(2), (false, 1), "nobody holds any");
     }
 }

@@ -312,7 +312,7 @@ impl Heap {
     fn without_memory(&self, bin: Bin) -> Option<&'static Block> {
         self.collect_for_memory();
         self.find(bin)
-            .or_else(|| self.claim(bin))
+            .or_else(|| ARENA.patiently(|| self.claim(bin)))
             .or_else(|| abandoned::adopt_wherever(self, bin))
     }
 

@@ -27,7 +27,7 @@ pub(crate) fn allocate(heap: &Heap, size: usize, align: usize) -> usize {
     let block = bytes.and_then(|bytes| {
         find(bytes).or_else(|| {
             heap.collect_for_memory();
-            find(bytes)
+            ARENA.patiently(|| find(bytes))
         })
     });
     let Some(block) = block else {

@@ -244,6 +244,7 @@ mod exit_key {
 /// are not there to end it. What the others owned stays as it was. Registered by [`start_process`].
 extern "C" fn after_fork() {
     super::deferred_free::forget_change();
+    ARENA.forget_holders();
     let heap = default_heap();
     if std::ptr::eq(heap, &raw const EMPTY_HEAP) {
         return;
