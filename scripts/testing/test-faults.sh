@@ -126,7 +126,7 @@ quarter() {
 }
 
 cgroup() {
-  local root mib
+  local root mib memory
   root=$(sed -nE 's/^[^ ]+ ([^ ]+) cgroup [^ ]*\bmemory\b.*/\1/p; s/^[^ ]+ ([^ ]+) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
   GROUP=$root/shardsweep-$$
   if [[ ! $root ]] || ! mkdir "$GROUP" 2>/dev/null || ! [[ -e $GROUP/memory.max || -e $GROUP/memory.limit_in_bytes ]]; then
@@ -135,7 +135,11 @@ cgroup() {
     say "cgroups cannot be made here: left out"
     return
   fi
-  for mib in 1024 2048 4096; do check "the default heap in $mib MiB of memory" quarter "$mib"; done
+  memory=$(sed -nE 's/^MemTotal: +([0-9]+) kB$/\1/p' /proc/meminfo)
+  # A limit above what the machine has is none.
+  for mib in 1024 2048 4096; do
+    ((mib << 10 >= memory)) || check "the default heap in $mib MiB of memory" quarter "$mib"
+  done
   for ((mib = 16; mib <= 512; mib = mib * 4 / 3)); do check "$mib MiB of memory" confined "$mib"; done
 }
 

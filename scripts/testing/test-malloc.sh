@@ -214,21 +214,25 @@ browser() {
 }
 
 # ask COMMAND...: what the server answers.
-ask() { redis-cli -s "$WORK/redis.socket" "$@"; }
+ask() { redis-cli -s "$SOCKET" "$@"; }
 
 redis() {
-  local server pid
-  SHARDSWEEP_SHOW_STATS=1 LD_PRELOAD=$LIBRARY redis-server --port 0 --unixsocket "$WORK/redis.socket" --save '' --dir "$WORK" >"$WORK/redis.log" 2>&1 &
+  local server pid folder
+  # The path of a socket has 107 bytes at most.
+  folder=$(mktemp -d)
+  SOCKET=$folder/socket
+  SHARDSWEEP_SHOW_STATS=1 LD_PRELOAD=$LIBRARY redis-server --port 0 --unixsocket "$SOCKET" --save '' --dir "$WORK" >"$WORK/redis.log" 2>&1 &
   server=$!
   # Whatever fails below, it ends.
   # shellcheck disable=SC2064 # the server as it is now: a function's variable is gone when the script ends
-  trap "kill $server 2>/dev/null || true" RETURN EXIT
+  trap "kill $server 2>/dev/null || true; rm -rf '$folder'" RETURN EXIT
   for ((wait = 0; wait < 100; wait++)); do
     [[ $(ask ping 2>/dev/null) == PONG ]] && break
     sleep 0.2
   done
-  redis-benchmark -s "$WORK/redis.socket" -n 20000 -r 5000 -d 200 -q -t set,lpush,lrange_100 >/dev/null || die "redis-benchmark fails"
-  redis-benchmark -s "$WORK/redis.socket" -n 5000 -q rpush counted x >/dev/null || die "redis-benchmark fails"
+  ((wait < 100)) || die "redis-server does not answer: $(tail -n 3 "$WORK/redis.log")"
+  redis-benchmark -s "$SOCKET" -n 20000 -r 5000 -d 200 -q -t set,lpush,lrange_100 >/dev/null || die "redis-benchmark fails"
+  redis-benchmark -s "$SOCKET" -n 5000 -q rpush counted x >/dev/null || die "redis-benchmark fails"
   [[ $(ask llen counted) == 5000 && $(ask strlen "key:$(printf '%012d' 1)") =~ ^(0|200)$ ]] || die "redis has lost what was pushed"
   (($(ask dbsize) > 1000)) || die "redis has lost what was set"
   ask flushall >/dev/null
@@ -236,6 +240,7 @@ redis() {
   ask shutdown nosave
   wait "$server" || die "redis-server (process $pid) ends with $?"
   trap - RETURN EXIT
+  rm -rf "$folder"
   grep -q "^shardsweep: blocks claimed [1-9]" "$WORK/redis.log" || die "redis-server was not on our malloc: $(tail -n 3 "$WORK/redis.log")"
   say "redis: answers"
 }

@@ -9,6 +9,9 @@ cd "$(dirname "$0")"
 source ../lib.sh
 source ../building/rust.sh
 
+# What the caller says with these is for the scripts that the steps run: each step says itself what it tests.
+unset PLAN PLUGIN TESTS DEBUG JAVA_OPTIONS FOLDERS STEP FIRST CALLER
+
 # Together are steps that do not keep two processors busy alone. Nothing is beside `counters`: it counts page faults.
 STEPS=(shell lint rust malloc+java build image code faults heap counters debug python jtreg)
 QUICK=(shell lint rust-units build code counters python-quick)
