@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a thread has copied into lately. mmtk keeps a note of the slots of each array copy until the next collection. A program
-//! that moves elements of the same arrays again and again, and allocates nothing, would fill the memory with such notes.
+//! What a thread has copied into lately. mmtk's generational plans keep a note of the slots of each array copy until the next collection.
+//! A program that moves elements of the same arrays again and again, and allocates nothing, would fill the memory with such notes.
 
 use std::cell::RefCell;
 use std::ops::Range;

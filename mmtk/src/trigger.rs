@@ -49,7 +49,7 @@ impl Wishes {
 
 static BOUNDS: OnceLock<Bounds> = OnceLock::new();
 
-/// What is free after a collection of a heap that `SoftMaxHeapSize` would leave too small, in percent.
+/// What is free after a collection of a heap that `SoftMaxHeapSize` would leave too small, in percent, unless the next one needs more.
 const FREE_PERCENT_ABOVE_SOFT_MAX: usize = 10;
 
 /// Sets the bounds. Called once, before the heap is made.
@@ -80,7 +80,12 @@ impl Bounds {
         let at_least = with_free(*wishes.free_percent.start()).max(occupied.saturating_add(free));
         let at_most = with_free(*wishes.free_percent.end()).max(at_least);
         let size = current.max(at_least).min(at_most);
-        let size = size.min(wishes.soft_max.max(with_free(FREE_PERCENT_ABOVE_SOFT_MAX)));
+        let above_soft = with_free(FREE_PERCENT_ABOVE_SOFT_MAX);
+        let size = size.min(if above_soft > wishes.soft_max {
+            above_soft.max(occupied.saturating_add(free))
+        } else {
+            wishes.soft_max
+        });
         size.clamp(self.min.div_ceil(PAGE), self.max.div_ceil(PAGE))
     }
 }
@@ -282,10 +287,12 @@ mod tests {
 
     #[test]
     fn soft_maximum() {
-        let next_size = |occupied, soft_max| next_size(1000, occupied, 0, 40..=70, soft_max);
-        assert_eq!(next_size(500, 600), 600, "it fits");
-        assert_eq!(next_size(540, 590), 600, "live objects need more");
-        assert_eq!(next_size(0, 100), 200, "-Xms");
+        let next_size =
+            |occupied, free, soft_max| next_size(1000, occupied, free, 40..=70, soft_max);
+        assert_eq!(next_size(500, 0, 600), 600, "it fits");
+        assert_eq!(next_size(540, 0, 590), 600, "live objects need more");
+        assert_eq!(next_size(540, 300, 590), 840, "and so does the nursery");
+        assert_eq!(next_size(0, 0, 100), 200, "-Xms");
     }
 
     /// mmtk's own rule: a part of what is free, and the copy of that.

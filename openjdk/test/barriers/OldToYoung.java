@@ -23,6 +23,9 @@ public class OldToYoung {
             run("MMTK_NURSERY", "Fixed:1048576", mode);
             run("MMTK_NURSERY", "Fixed:1048576", mode, "-XX:-UseCompressedOops");
         }
+        // Processors before Haswell shift otherwise.
+        run("MMTK_NURSERY", "Fixed:1048576", "-XX:-TieredCompilation", "-XX:-UseBMI2Instructions");
+        run("MMTK_NURSERY", "Fixed:1048576", "-Xint", "-XX:-UseBMI2Instructions");
         // A collection may come with each allocation that the compiled code leaves to the runtime.
         run("MMTK_STRESS_FACTOR", "100000", "-XX:-TieredCompilation");
     }

@@ -32,7 +32,7 @@ public:
   // Of address 0; NULL if the plan has none.
   static address valid_object_bits() { return _valid_object_bits; }
 
-  // The byte, and the eight that compiled code writes, belong to the thread that has the buffer: its start and end are those of pages.
+  // The byte, and the eight that the interpreter and C1 write, belong to the thread that has the buffer: its start and end are those of pages.
   static void set_valid_object_bit(void* object) {
     *ThirdPartyHeapSideBits::byte_of(_valid_object_bits, object) |= ThirdPartyHeapSideBits::mask_of(object);
   }

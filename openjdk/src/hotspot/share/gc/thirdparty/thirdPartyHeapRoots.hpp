@@ -42,7 +42,7 @@ class ThirdPartyHeapRoots : AllStatic {
 
 public:
   // A partial collection is told of roots that may be young alone: of class loader data that were written to since the last
-  // collection, and of nmethods with a young constant.
+  // partial collection, and of nmethods with a young constant.
   static void begin_collection(bool partial);
   static void end_collection();
   // Before each scan: nothing is claimed, neither of strong roots nor of weak ones.

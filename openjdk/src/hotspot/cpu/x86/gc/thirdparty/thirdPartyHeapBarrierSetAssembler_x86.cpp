@@ -110,6 +110,17 @@ void ThirdPartyHeapBarrierSetAssembler::eden_allocate(MacroAssembler* masm, Regi
   }
 }
 
+// Shifts to the right by the low five bits of a register.
+static void shift_right(MacroAssembler* masm, Register value, Register count) {
+  if (UseBMI2Instructions) {
+    __ shrxl(value, value, count);
+    return;
+  }
+  if (count != rcx) __ xchgptr(rcx, count);
+  __ shrl(value == rcx ? count : value);
+  if (count != rcx) __ xchgptr(rcx, count);
+}
+
 // Most objects that are stored into are young, and so are their neighbours: the byte is 0.
 void ThirdPartyHeapBarrierSetAssembler::test_unlogged(MacroAssembler* masm, Register object, Register tmp) {
   assert_different_registers(object, tmp, rscratch1);
@@ -125,13 +136,7 @@ void ThirdPartyHeapBarrierSetAssembler::test_unlogged(MacroAssembler* masm, Regi
   __ movl(bit, object);
   __ shrl(bit, ThirdPartyHeapSideBits::BitShift);
   __ andl(bit, ThirdPartyHeapSideBits::BitMask);
-  if (VM_Version::supports_bmi2()) {
-    __ shrxl(byte, byte, bit);
-  } else {
-    if (bit != rcx) __ xchgptr(rcx, bit);
-    __ shrl(byte);
-    if (bit != rcx) __ xchgptr(rcx, bit);
-  }
+  shift_right(masm, byte, bit);
   __ testl(byte, 1);
   __ bind(done);
 }
@@ -303,15 +308,13 @@ void ThirdPartyHeapBarrierSetAssembler::generate_c2_remember_stub(MacroAssembler
   const Register object = stub->object();
   const Register bits = stub->bits();
   __ bind(*stub->entry());
-  if (VM_Version::supports_bmi2()) {
-    // A shift by a register is by its low five bits. Words have eight bits in a row: four times in 32.
-    __ imull(bits, bits, 0x01010101);
-    __ shrptr(object, ThirdPartyHeapSideBits::BitShift);
-    __ shrxl(bits, bits, object);
-    __ shlptr(object, ThirdPartyHeapSideBits::BitShift);
-    __ testl(bits, 1);
-    __ jcc(Assembler::zero, *stub->continuation());
-  }
+  // Words have eight bits in a row: four times in 32.
+  __ imull(bits, bits, 0x01010101);
+  __ shrptr(object, ThirdPartyHeapSideBits::BitShift);
+  shift_right(masm, bits, object);
+  __ shlptr(object, ThirdPartyHeapSideBits::BitShift);
+  __ testl(bits, 1);
+  __ jcc(Assembler::zero, *stub->continuation());
   // The bit stays set until the plugin empties the buffer: to clear it here, atomically, would wait for the stores that come before.
   const int remembered = in_bytes(ThirdPartyHeapThreadLocalData::remembered_offset());
   const Address unused_bytes(r15_thread, remembered + offset_of(ThirdPartyHeapRemembered, unused_bytes));
