@@ -246,15 +246,13 @@ def verdict_of(ratio: Interval) -> str:
 
 
 def apart(own: tuple[float, float], *others: tuple[float, float]) -> str:
-    """Whether something is less or more than each of some others, by the ends of their intervals, or undecided. An interval
-    that one end is missing of is open there; too few where one has no end."""
-    ends = np.array([own, *others], dtype=float)
-    if np.isnan(ends).all(axis=1).any():
+    """Whether something is less or more than each of some others, by the ends of their intervals, or undecided; too few where
+    one of the ends is missing."""
+    if np.isnan([own, *others]).any():
         return TOO_FEW
-    lows, highs = np.where(np.isnan(ends), (-math.inf, math.inf), ends).T
-    if highs[0] < lows[1:].min():
+    if own[1] < min(low for low, _ in others):
         return "less"
-    return "more" if lows[0] > highs[1:].max() else UNDECIDED
+    return "more" if own[0] > max(high for _, high in others) else UNDECIDED
 
 
 def quotient(value: Interval, baseline: Interval) -> Interval:

@@ -2,7 +2,7 @@
 """Whether a result is of the code of the checkout, and how its commit is shown."""
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -177,11 +177,13 @@ def state(commit: str, of: str = COLLECTORS, builds: frozenset[str] | None = Non
     return STALE if since is None or set(since.split()) - without else FRESH
 
 
-def state_of_runs(commit: str, checkouts: Iterable[str], of: str, builds: frozenset[str] | None) -> str:
+def state_of_runs(commit: str, checkouts: Collection[str], of: str, builds: frozenset[str] | None) -> str:
     """Whether both a build of that commit and the checkouts that have run it are `fresh`. Where none was recorded, the commit
     of the build is that of the programs too."""
+    if not checkouts:
+        return state(commit, of, builds)
     states = {state(each, of, builds, OF_CHECKOUT) for each in checkouts}
-    states.add(state(commit, of, builds, OF_BUILD if states else WHOLE))
+    states.add(state(commit, of, builds, OF_BUILD))
     return states.pop() if len(states) == 1 else STALE
 
 

@@ -140,16 +140,6 @@ def test_verdicts_follow_from_intervals(low, high, verdict):
     assert analysis.verdict(low, high) == verdict
 
 
-@pytest.mark.parametrize(
-    ("own", "other", "verdict"),
-    [((1, 2), (3, 4), "less"), ((3, 4), (1, 2), "more"), ((1, 3), (2, 4), "undecided"), ((math.nan, 2), (3, 4), "less"),
-     ((1, math.nan), (3, 4), "undecided"), ((3, math.nan), (1, 2), "more"), ((math.nan, 4), (1, 2), "undecided"),
-     ((1, 2), (math.nan, 4), "undecided"), ((math.nan, math.nan), (1, 2), "too few"), ((1, 2), (math.nan, math.nan), "too few")],
-)  # fmt: skip
-def test_an_interval_without_one_end_is_open_there(own, other, verdict):
-    assert analysis.apart(own, other) == verdict
-
-
 def test_a_lucky_search_is_no_point_of_a_line():
     found = [("a", 1, 10), ("a", 1, 10), ("a", 2, 12), ("a", 2, 12), ("a", 48, 20), ("a", 48, None)]
     table = tidy.frame([{**row(build, None, value, metric="minheap"), "threads": n} for build, n, value in found])

@@ -99,7 +99,7 @@ def trials(counts, build="ms-64k", threads=1):
     return [
         row(f"trial.{kind}", number, build, threads, heap, iteration=0)
         for heap, numbers in counts.items()
-        for kind, number in zip(("passed", "failed", "timeout"), numbers, strict=True)
+        for kind, number in zip(("passed", "too-small", "timeout"), numbers, strict=True)
     ]
 
 
@@ -151,7 +151,7 @@ def test_the_path_of_a_search_is_no_sample_of_runs(tmp_path, results):
     searched = [
         row(f"trial.{kind}", runs, threads=1, heap=heap, iteration=0)
         for heap, passed in ((8, 1), (6, 1), (5, 1), (4, 0), (3, 0), (2, 0))
-        for kind, runs in (("passed", passed), ("failed", 1 - passed))
+        for kind, runs in (("passed", passed), ("too-small", 1 - passed))
     ]
     found = [row("minheap", 5, threads=1, heap=None, iteration=0, invocation=place) for place in range(2)]
     data_set(tmp_path / "some", {"minheap": {**MINHEAP["minheap"], "attempts": 1, "trials": 1}}, [*found, *searched])

@@ -324,7 +324,7 @@ def test_minheaps_with_more_runs_around_them_are_the_heaps_in_which_half_pass():
     rows += [
         row(f"trial.{kind}", number, heap=heap)
         for heap, numbers in ends.items()
-        for kind, number in zip(("passed", "failed", "timeout"), numbers, strict=True)
+        for kind, number in zip(("passed", "too-small", "timeout"), numbers, strict=True)
     ]
     table = minheaps(rows)
     half = thresholds.Fit([8, 9, 10], [0, 2, 5], [5, 3, 0]).heap(0.5)
