@@ -77,12 +77,13 @@ impl Bounds {
                 .checked_div(100 - percent)
                 .unwrap_or(usize::MAX)
         };
-        let at_least = with_free(*wishes.free_percent.start()).max(occupied.saturating_add(free));
+        let needed = occupied.saturating_add(free);
+        let at_least = with_free(*wishes.free_percent.start()).max(needed);
         let at_most = with_free(*wishes.free_percent.end()).max(at_least);
         let size = current.max(at_least).min(at_most);
         let above_soft = with_free(FREE_PERCENT_ABOVE_SOFT_MAX);
         let size = size.min(if above_soft > wishes.soft_max {
-            above_soft.max(occupied.saturating_add(free))
+            above_soft.max(needed)
         } else {
             wishes.soft_max
         });

@@ -90,12 +90,13 @@ choose() {
 # lacks_heap LOG: succeeds if the Java heap was full, as sweeps judge it; a lack of other memory is something else.
 lacks_heap() { "$OUT/venv/bin/python" -c 'import sys; from shardsweep import logs; sys.exit(not logs.OUT_OF_MEMORY.search(sys.stdin.read()))' <"$1"; }
 
-# verdict LOG STATUS: prints what became of a run: passed, out of memory, wrong output, crash, hang, or failed.
+# verdict LOG STATUS: prints what became of a run: passed, out of memory, wrong output, crash, hang, or failed. From 193 on a status
+# is of no signal: the benchmark says 255.
 verdict() {
   local log=$1 status=$2
   if grep -qE '^===== DaCapo .* PASSED in [0-9]+ msec =====' "$log" && ((status == 0)); then
     echo passed
-  elif compgen -G "$WORK/run/hs_err*" >/dev/null || ((status > 128 && status != 137)); then
+  elif compgen -G "$WORK/run/hs_err*" >/dev/null || ((status > 128 && status < 193 && status != 137)); then
     echo crash
   elif ((status == 124 || status == 137)); then
     echo hang

@@ -304,8 +304,8 @@ fn maybe_free(block: &Block, address: usize) {
     }
 }
 
-/// Makes the first word of a cell that is freed a hidden link, and ends the program unless it was a cell in use. Of two threads that free one at the same time, the second finds the link. To look first would cost a miss of its own: the
-/// word is in another processor's cache.
+/// Makes the first word of a cell that is freed a hidden link, and ends the program unless it was a cell in use. Of two threads that free
+/// one at the same time, the second finds the link. To look first would cost a miss of its own: the word is in another processor's cache.
 #[inline(always)]
 pub(crate) fn take(block: &Block, cell: usize) {
     if !ON {

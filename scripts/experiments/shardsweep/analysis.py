@@ -364,10 +364,15 @@ def median_minheap(searches: pd.Series) -> float:
     return middle if math.isfinite(middle) else math.nan
 
 
-def with_minheap(searches: pd.DataFrame) -> pd.DataFrame:
-    """The searches that found a minheap, of the points that have one by `median_minheap`."""
+def of_known_minheaps(searches: pd.DataFrame) -> pd.DataFrame:
+    """The searches of the points that have a minheap by `median_minheap`."""
     medians = searches.groupby(MINHEAP_POINT, dropna=False)["value"].transform(median_minheap)
-    return searches[medians.notna() & searches["value"].notna()]
+    return searches[medians.notna()]
+
+
+def with_minheap(searches: pd.DataFrame) -> pd.DataFrame:
+    """Of these the searches that found one."""
+    return of_known_minheaps(searches).dropna(subset=["value"])
 
 
 def compare_runs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:

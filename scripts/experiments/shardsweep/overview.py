@@ -55,10 +55,8 @@ def _cells(last: pd.DataFrame) -> Iterable[dict]:
 
 def _minheaps(table: pd.DataFrame) -> Iterable[dict]:
     """The minheaps of each benchmark, a plot for each number of threads."""
-    searches = thresholds.minheaps(table)
+    searches = analysis.of_known_minheaps(thresholds.minheaps(table))
     runs, marks = thresholds.points(table), thresholds.marks(table)
-    medians = searches.groupby(analysis.MINHEAP_POINT, dropna=False)["value"].transform(analysis.median_minheap)
-    searches = searches[medians.notna()]
     for benchmark, of_benchmark in searches.groupby("benchmark", sort=False):
         panels = [
             _minheap(group, runs, marks, f"Minheap, {figures.threads_named(threads)}")
