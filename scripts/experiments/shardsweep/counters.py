@@ -90,13 +90,25 @@ def compare(record: dict[str, Counter], names: list[str]) -> list[Compared]:
 
 
 @dataclass(frozen=True)
+class Call:
+    """A system call with its arguments, as strace prints them."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
 class Run:
-    """A JVM that has ended: how, what it printed, its page faults without a read, and its calls of each traced system call."""
+    """A JVM that has ended: how, what it printed, its page faults without a read, and its traced system calls."""
 
     status: int
     output: str
     faults: int
-    calls: Counts[str]
+    calls: tuple[Call, ...]
+
+    def count(self, name: str) -> int:
+        """How often it called one."""
+        return sum(call.name == name for call in self.calls)
 
 
 def lusearch(heap: int, size: str, threads: int = THREADS, traced: tuple[str, ...] = ()) -> Run:
@@ -130,8 +142,10 @@ def _run(heap: int, arguments: list, folder: Path, traced: tuple[str, ...], miss
             process_group=0,
         )
     status, faults = _end(process)
-    called = re.findall(r"\b(\w+)\(", trace.read_text()) if traced and trace.exists() else []
-    return Run(status, log.read_text(errors="replace"), faults, Counts(each for each in called if each in traced))
+    # Where another thread calls meanwhile, a call has two lines. The first has its arguments.
+    called = re.findall(r"\b(\w+)\(([^)<\n]*)", trace.read_text()) if traced and trace.exists() else []
+    calls = tuple(Call(name, arguments.strip()) for name, arguments in called if name in traced)
+    return Run(status, log.read_text(errors="replace"), faults, calls)
 
 
 def _tracer(calls: tuple[str, ...], missing: str) -> list[str]:
@@ -215,20 +229,36 @@ def faults() -> float:
     return in_large_heap().faults
 
 
+@cache
+def in_large_heap_traced() -> Run:
+    """A run with room, and its system calls that get and give back memory, but for those of the purger, which depend on time."""
+    return _passed(lusearch(HEAP, "default", traced=("mmap", "munmap", "madvise")), "lusearch")
+
+
 def system_calls() -> float:
-    """System calls of a run with room that get and give back memory, but for those of the purger, which depend on time."""
-    calls = ("mmap", "munmap", "madvise")
-    return _passed(lusearch(HEAP, "default", traced=calls), "lusearch").calls.total()
+    """System calls of that run, of equal advice one."""
+    run = in_large_heap_traced()
+    return len(run.calls) - _repeated_advice(run)
+
+
+def repeated_advice() -> float:
+    """The others of that run: memory comes back that the purger had returned. How much that is depends on time."""
+    return _repeated_advice(in_large_heap_traced())
+
+
+def _repeated_advice(run: Run) -> int:
+    advice = Counts(call for call in run.calls if call.name == "madvise")
+    return advice.total() - len(advice)
 
 
 def purge() -> float:
     """System calls that give back what a large heap holds, of which little is alive."""
-    return _purge().calls["process_madvise"]
+    return _purge().count("process_madvise")
 
 
 def purge_range_by_range() -> float:
     """The same where the kernel takes one range at a time."""
-    return _purge(missing="process_madvise").calls["madvise"]
+    return _purge(missing="process_madvise").count("madvise")
 
 
 def _purge(missing: str = "") -> Run:
@@ -267,6 +297,7 @@ MEASURES: dict[str, Callable[[], float]] = {
     "minheap": lambda: smallest_heap("small", THREADS, 6),
     "minheap-48": smallest_heap_of_many,
     "system-calls": system_calls,
+    "repeated-advice": repeated_advice,
     "purge": purge,
     "purge-range-by-range": purge_range_by_range,
 }

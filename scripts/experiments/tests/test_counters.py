@@ -96,9 +96,22 @@ def test_what_is_smaller_than_on_record_is_not_tried_with_many_threads(java, mon
 
 def test_traced_system_calls_are_counted_and_no_others(java):
     java("exec python3 -c 'import mmap, os; [mmap.mmap(-1, 4096 * n).madvise(4) for n in range(1, 8)]; os.getpid()'")
-    calls = counters.lusearch(200, "small", traced=("madvise", "getpid")).calls
-    assert calls["madvise"] >= 7 and set(calls) <= {"madvise", "getpid"}
-    assert counters.lusearch(200, "small").calls.total() == 0
+    run = counters.lusearch(200, "small", traced=("madvise", "getpid"))
+    assert run.count("madvise") >= 7 and {call.name for call in run.calls} <= {"madvise", "getpid"}
+    assert not counters.lusearch(200, "small").calls
+
+
+def test_of_equal_advice_one_is_counted_and_the_others_apart(java, monkeypatch):
+    java(
+        "exec python3 -c 'import mmap, sys; m = mmap.mmap(-1, 4096); [m.madvise(int(n)) for n in sys.argv[1]]' $advice"
+    )
+    counted = []
+    # MADV_SEQUENTIAL, MADV_WILLNEED and MADV_DONTNEED; the address differs from run to run.
+    for advice in ("2", "23423"):
+        monkeypatch.setenv("advice", advice)
+        counters.in_large_heap_traced.cache_clear()
+        counted.append((counters.system_calls(), counters.repeated_advice()))
+    assert counted[1] == (counted[0][0] + 2, counted[0][1] + 2)
 
 
 def test_a_traced_run_that_is_too_slow_is_stopped_with_its_tracer(java, tmp_path, monkeypatch):
