@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.BitSet;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -24,7 +25,7 @@ public class GcThreads {
     private static final Path SELF = Path.of("/proc/self");
 
     public static void main(String[] args) throws Exception {
-        for (int threads : new int[] {1, 2, 8, processors(allowed(SELF))}) {
+        for (int threads : new int[] {1, 2, 8, processors(allowed(SELF)).cardinality()}) {
             Child.with("-Xmx48m", "-XX:ParallelGCThreads=" + threads).main(Main.class, "" + threads).mustExitCleanly(0);
         }
         Child.with("-Xmx48m", "-XX:ParallelGCThreads=2", "-XX:ThirdPartyHeapOptions=thread_affinity=AllInSet:0").main(Main.class, "2", "0")
@@ -64,9 +65,9 @@ public class GcThreads {
             Check.equal(asked, workers.size(), "threads named as GC workers");
 
             String all = args.length > 1 ? args[1] : allowed(SELF);
-            int last = processors(all) - 1;
+            BitSet own = processors(all);
             // Where some of the machine's processors are not the process's, the choice is the system's.
-            boolean bound = last > 0 && workers.size() == last + 1 && all.equals("0-" + last);
+            boolean bound = own.cardinality() > 1 && own.cardinality() == workers.size() && own.length() == workers.size();
             List<String> expected = IntStream.rangeClosed(0, workers.size() - 1)
                 .mapToObj(i -> bound ? "" + i : all)
                 .sorted()
@@ -91,12 +92,18 @@ public class GcThreads {
         return status("Cpus_allowed_list", thread);
     }
 
-    /** How many there are in such a list. */
-    private static int processors(String list) {
-        int found = 0;
+    /** Those of such a list that are there. That of a virtual machine may name others. */
+    private static BitSet processors(String list) throws IOException {
+        BitSet there = numbers(Files.readString(Path.of("/sys/devices/system/cpu/online")).strip());
+        there.and(numbers(list));
+        return there;
+    }
+
+    private static BitSet numbers(String list) {
+        BitSet found = new BitSet();
         for (String range : list.split(",")) {
             String[] ends = range.split("-");
-            found += Integer.parseInt(ends[ends.length - 1]) - Integer.parseInt(ends[0]) + 1;
+            found.set(Integer.parseInt(ends[0]), Integer.parseInt(ends[ends.length - 1]) + 1);
         }
         return found;
     }

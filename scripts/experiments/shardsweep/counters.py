@@ -37,18 +37,22 @@ LIMIT = 300
 ATTEMPTS = 4
 # Where strace writes, in the folder of a run.
 TRACE = "trace"
+# The advice by which pages go back to the OS.
+RETURNED = "MADV_DONTNEED"
 # Rounds of the allocating program; what a round costs is what the second number has more.
 ROUNDS = (1, 3)
 
 
 class Counter(BaseModel):
-    """A counter on record: no run may have more than `value` by more than the part `tolerance` of it."""
+    """A counter on record: what is counted may exceed `value` by no more than the part `tolerance` of it. Where chance can only
+    add to what a run counts, the least of up to `runs` is compared."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     counts: str
     value: float = Field(gt=0)
     tolerance: float = Field(ge=0)
+    runs: int = Field(default=1, ge=1)
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,19 @@ def compare(record: dict[str, Counter], names: list[str]) -> list[Compared]:
     unknown = [name for name in (*record, *names) if name not in MEASURES or name not in record]
     if unknown:
         raise UserError(f"no counter {unknown[0]}: there are {', '.join(MEASURES)}")
-    return [Compared(name, MEASURES[name](), record[name]) for name in names or record]
+    return [_counted(name, record[name]) for name in names or record]
+
+
+def _counted(name: str, known: Counter) -> Compared:
+    """Counts anew. Ends with the first run that is not worse than on record."""
+    best = Compared(name, MEASURES[name](), known)
+    for _ in range(known.runs - 1):
+        if not best.failed:
+            break
+        in_large_heap.cache_clear()
+        in_large_heap_traced.cache_clear()
+        best = min(best, Compared(name, MEASURES[name](), known), key=lambda compared: compared.now)
+    return best
 
 
 @dataclass(frozen=True)
@@ -106,9 +122,9 @@ class Run:
     faults: int
     calls: tuple[Call, ...]
 
-    def count(self, name: str) -> int:
-        """How often it called one."""
-        return sum(call.name == name for call in self.calls)
+    def count(self, name: str, argument: str = "") -> int:
+        """How often it called one, with this among the arguments."""
+        return sum(call.name == name and argument in call.arguments for call in self.calls)
 
 
 def lusearch(heap: int, size: str, threads: int = THREADS, traced: tuple[str, ...] = ()) -> Run:
@@ -236,9 +252,10 @@ def in_large_heap_traced() -> Run:
 
 
 def system_calls() -> float:
-    """System calls of that run, of equal advice one."""
+    """System calls of that run, of equal advice one. What gives pages back is the purger's where the kernel has no
+    process_madvise."""
     run = in_large_heap_traced()
-    return len(run.calls) - _repeated_advice(run)
+    return len(run.calls) - _repeated_advice(run) - run.count("madvise", RETURNED)
 
 
 def repeated_advice() -> float:
@@ -247,18 +264,18 @@ def repeated_advice() -> float:
 
 
 def _repeated_advice(run: Run) -> int:
-    advice = Counts(call for call in run.calls if call.name == "madvise")
+    advice = Counts(call for call in run.calls if call.name == "madvise" and RETURNED not in call.arguments)
     return advice.total() - len(advice)
 
 
 def purge() -> float:
     """System calls that give back what a large heap holds, of which little is alive."""
-    return _purge().count("process_madvise")
+    return _purge().count("process_madvise", RETURNED)
 
 
 def purge_range_by_range() -> float:
     """The same where the kernel takes one range at a time."""
-    return _purge(missing="process_madvise").count("madvise")
+    return _purge(missing="process_madvise").count("madvise", RETURNED)
 
 
 def _purge(missing: str = "") -> Run:

@@ -44,6 +44,22 @@ def test_a_regression_is_the_exit_status(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("shardsweep: no counter luck: there are ")
 
 
+@pytest.mark.parametrize(
+    ("counts", "runs", "now", "left"),
+    [
+        pytest.param([120, 130, 105, 90], 4, 105, 1, id="no-worse"),
+        pytest.param([130, 120, 125], 3, 120, 0, id="worse-each-time"),
+        pytest.param([130, 90], 1, 130, 1, id="once"),
+    ],
+)
+def test_what_chance_adds_to_is_counted_again_while_it_is_worse(monkeypatch, counts, runs, now, left):
+    each = iter(counts)
+    monkeypatch.setitem(counters.MEASURES, "faults", lambda: next(each))
+    (compared,) = counters.compare({"faults": KNOWN.model_copy(update={"runs": runs})}, [])
+    assert compared.now == now
+    assert len(list(each)) == left
+
+
 def test_a_damaged_record_gets_one_line(tmp_path):
     file = tmp_path / "counters.yml"
     for content in ("faults: {value: 3}", "[1]", "faults: {counts: some, value: -1, tolerance: 0}"):
@@ -102,16 +118,15 @@ def test_traced_system_calls_are_counted_and_no_others(java):
 
 
 def test_of_equal_advice_one_is_counted_and_the_others_apart(java, monkeypatch):
-    java(
-        "exec python3 -c 'import mmap, sys; m = mmap.mmap(-1, 4096); [m.madvise(int(n)) for n in sys.argv[1]]' $advice"
-    )
+    program = "import mmap, sys; m = mmap.mmap(-1, 4096); [m.madvise(int(n)) for n in sys.argv[1]]"
+    java(f"PYTHONHASHSEED=0 exec python3 -S -B -c '{program}' $advice")
     counted = []
-    # MADV_SEQUENTIAL, MADV_WILLNEED and MADV_DONTNEED; the address differs from run to run.
-    for advice in ("2", "23423"):
+    # MADV_SEQUENTIAL, MADV_WILLNEED, and MADV_DONTNEED, which is not counted; the address differs from run to run.
+    for advice in ("2", "2344323"):
         monkeypatch.setenv("advice", advice)
         counters.in_large_heap_traced.cache_clear()
         counted.append((counters.system_calls(), counters.repeated_advice()))
-    assert counted[1] == (counted[0][0] + 2, counted[0][1] + 2)
+    assert counted[1] == (counted[0][0] + 1, counted[0][1] + 3)
 
 
 def test_a_traced_run_that_is_too_slow_is_stopped_with_its_tracer(java, tmp_path, monkeypatch):
